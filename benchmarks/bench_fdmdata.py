@@ -50,7 +50,7 @@ from shortest import usual
 from tables import Goals, show
 
 from xplane_bridge.bridges.fdmdata.protocol import Command
-from xplane_bridge.bridges.fdmdata.session import CONTROLS_CHANNEL, FdmdataSession, Wanted
+from xplane_bridge.bridges.fdmdata.session import CONTROLS_CHANNEL, FdmdataSession, PollEntry
 from xplane_bridge.bridges.links.loop import UdpLoop
 from xplane_bridge.bridges.links.udp import UdpSocket
 
@@ -264,7 +264,7 @@ def _session_requests(peer: Huginn, rate: float, seconds: float, goals: Goals) -
     link = UdpLoop(session, open_channel, lambda *_: None, lambda error: None)
     link.start()
     try:
-        link.call(session.set_plan, {'all': Wanted(tuple(Command), float(rate))})
+        link.call(session.set_plan, {'all': PollEntry(tuple(Command), float(rate))})
         link.call(session.start)
         begin, cpu = time.monotonic(), time.process_time()
         time.sleep(seconds)

@@ -65,7 +65,7 @@ def stream(profile: str) -> bytes:
     They carry altitude, and orbit where the profile has it; v1 pads them.
     """
     table = PROFILES[profile]
-    messages: list[simpit.Message] = [simpit.Altitude(1234.5, 67.25)]
+    messages: list[simpit.SimpitMessage] = [simpit.Altitude(1234.5, 67.25)]
     if profile in ('v2', 'cobs'):
         messages.append(simpit.Orbit(0.01, 675e3, 1.5, 2.5, 3.5, 4.5, 5.5, 1950.0))
     once = b''.join(simpit.encode(message, 'peer', table) for message in messages)
@@ -140,7 +140,7 @@ class Line:
                 elif packet.channel == self._table.named('bridge', 'register').id:
                     self.registered.set()
 
-    def send(self, message: simpit.Message | Packet) -> None:
+    def send(self, message: simpit.SimpitMessage | Packet) -> None:
         """Write one packet."""
         os.write(self._master, simpit.encode(message, 'peer', self._table))
 

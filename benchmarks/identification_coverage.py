@@ -55,12 +55,15 @@ from xplane_bridge.laboratory.identification.disturbances import (
     estimated_modes,
 )
 from xplane_bridge.laboratory.identification.identify import Identification, identify
-from xplane_bridge.laboratory.identification.motion.signals import Flight, IdentificationError
+from xplane_bridge.laboratory.identification.motion.signals import (
+    FlightSignals,
+    IdentificationError,
+)
 from xplane_bridge.laboratory.identification.reading.core import read_core
 from xplane_bridge.laboratory.identification.report import is_shown
 from xplane_bridge.laboratory.identification.truth import flown_as, reached, Truth
 from xplane_bridge.laboratory.sensors.errors import Errors
-from xplane_bridge.laboratory.sensors.imu import Motion
+from xplane_bridge.laboratory.sensors.imu import BodyMotion
 from xplane_bridge.laboratory.sensors.specification import Figures, load
 from xplane_bridge.laboratory.sensors.suite import Suite
 
@@ -201,12 +204,12 @@ def printed(found: Identification, truth: Truth) -> list[Row]:
     return rows
 
 
-def sensor_errors(figures: Figures, seed: int, flight: Flight) -> dict[str, float]:
+def sensor_errors(figures: Figures, seed: int, flight: FlightSignals) -> dict[str, float]:
     """Return the errors that sensors were given for a flight, by the names of ERRORS."""
     suite = Suite(_without_noise(figures), seed)
     level = (1.0, 0.0, 0.0, 0.0)
     still, moved = (suite.show_motion(
-        stamp, Motion(level, (size,) * 3, (size,) * 3))[0].reading.motion
+        stamp, BodyMotion(level, (size,) * 3, (size,) * 3))[0].reading.motion
         for stamp, size in ((0, 0.0), (10 ** 9, 1.0)))
     found = {}
     for kind, names, before, after in (
@@ -237,7 +240,7 @@ def _ratio(felt: float | None, true: float | None) -> float:
     return felt / true if felt and true else math.nan
 
 
-def _air(flight: Flight) -> Air:
+def _air(flight: FlightSignals) -> Air:
     """Return the standard atmosphere where a flight was."""
     speed, density = (float(np.nanmedian(flight.values[name]))
                       for name in ('true_airspeed', 'density'))

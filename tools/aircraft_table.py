@@ -38,10 +38,10 @@ from xplane_bridge.commands import tune as tune_command
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.gains import load as load_gains
-from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.criteria import Criterion
-from xplane_bridge.laboratory.flights.scenario.events import Event
+from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.scenario import load, Scenario
 from xplane_bridge.laboratory.open_flight import open_flight
 
@@ -92,7 +92,7 @@ def scaled(scenario: Scenario, aircraft: Flown, throttle: float) -> Scenario:
     def later(at: float) -> float:
         return at if at <= _BEGIN or math.isnan(at) else _BEGIN + (at - _BEGIN) * stretch
 
-    def event(given: Event) -> Event:
+    def event(given: ScenarioEvent) -> ScenarioEvent:
         value, expect = given.value, given.expect
         if given.action == 'controls' and 'throttle' in value:
             value = {**value, 'throttle': throttle}
@@ -130,7 +130,7 @@ def fly(aircraft: Flown, scenarios: Mapping[str, Scenario]) -> dict[str, Any]:
         print(f'{aircraft.model} through {name} ...', flush=True)
         try:
             with open_flight(Order(scaled(scenario, aircraft, throttle))) as flight:
-                if flight.fly() is State.FAILED:
+                if flight.fly() is FlightState.FAILED:
                     found[name] = flight.why
                 else:
                     found[name] = flight.result()

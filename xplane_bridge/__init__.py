@@ -41,7 +41,7 @@ PUBLIC = {
     'FlownBy': (f'{_FLIGHTS}.order', ''),
     'Link': (f'{_FLIGHTS}.order', ''),
     'OrderError': (f'{_FLIGHTS}.refusals', ''),
-    'FlightState': (f'{_FLIGHTS}.flight', 'State'),
+    'FlightState': (f'{_FLIGHTS}.flight', ''),
     'load_scenario': (f'{_FLIGHTS}.scenario.scenario', 'load'),
     'find_scenario': (f'{_FLIGHTS}.scenario.scenario', 'find'),
     'ScenarioError': (f'{_FLIGHTS}.scenario.scenario', ''),

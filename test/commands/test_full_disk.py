@@ -27,7 +27,7 @@ pytest.importorskip('jsbsim', reason='jsbsim is not installed')
 pytest.importorskip('pyarrow', reason='pyarrow is not installed')
 
 from xplane_bridge.commands import campaign, experiment, export, identify, linearize, train, tune
-from xplane_bridge.laboratory.envelope.envelope_table import Envelope
+from xplane_bridge.laboratory.envelope.envelope_table import EnvelopeTable
 from xplane_bridge.laboratory.episodes.training.holding import PARAMETERS
 from xplane_bridge.laboratory.episodes.training.search import Generation
 
@@ -55,7 +55,7 @@ def given(tmp_path_factory):
 def computed(monkeypatch):
     """Let the programs that compute for minutes have found something at once."""
     row = {'number': 0, 'outcome': 'trimmed', 'reason': '', 'airspeed': 50.0}
-    monkeypatch.setattr(linearize, 'survey', lambda *_: Envelope(
+    monkeypatch.setattr(linearize, 'survey', lambda *_: EnvelopeTable(
         'c172p', {'airspeed': (50.0,)}, [row | {f'mode.m{n}': 1.0 for n in range(50)}]))
     found = SimpleNamespace(forms=())
     monkeypatch.setattr(identify, '_identified', lambda _: (found, None))

@@ -16,13 +16,13 @@
 
 import pytest
 
-from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import FlightState
 
-FROM = {'start': {State.NEW}, 'step': {State.READY}}
+FROM = {'start': {FlightState.NEW}, 'step': {FlightState.READY}}
 TO = {
-    'start': {State.READY, State.FAILED},
-    'step': {State.READY, State.OVER, State.FAILED},
-    'fly': {State.OVER, State.FAILED},
+    'start': {FlightState.READY, FlightState.FAILED},
+    'step': {FlightState.READY, FlightState.OVER, FlightState.FAILED},
+    'fly': {FlightState.OVER, FlightState.FAILED},
 }
 CALLS = 'start', 'step', 'fly', 'observation', 'history', 'result', 'close'
 
@@ -39,7 +39,7 @@ class Driver:
         self.action = action
         self._was_ready = False
         self._time = self._rows = 0
-        assert flight.state is State.NEW
+        assert flight.state is FlightState.NEW
         self.check()
 
     def do(self, *calls):
@@ -56,14 +56,14 @@ class Driver:
     def step(self):
         """Fly on: while it is ready."""
         before = self.flight.time
-        if self._go('step', self.action) and self.flight.state is not State.FAILED:
+        if self._go('step', self.action) and self.flight.state is not FlightState.FAILED:
             assert self.flight.time > before
 
     def fly(self):
         """Fly to the end: what has ended stays as it is."""
         before = self.flight.state
         after = self.flight.fly()
-        if before in (State.NEW, State.READY):
+        if before in (FlightState.NEW, FlightState.READY):
             assert after in TO['fly']
         else:
             assert after is before
@@ -98,7 +98,7 @@ class Driver:
     def close(self):
         """End it: as often as one likes."""
         self.flight.close()
-        assert self.flight.state is State.CLOSED
+        assert self.flight.state is FlightState.CLOSED
 
     def check(self):
         """Check what is always true."""
@@ -108,8 +108,8 @@ class Driver:
         self._time = flight.time
         assert flight.began or not (self._was_ready or flight.flown)
         assert bool(flight.why) == (flight.error is not None) == (flight.fault is not None)
-        if flight.state is not State.CLOSED:
-            assert bool(flight.why) == (flight.state is State.FAILED)
+        if flight.state is not FlightState.CLOSED:
+            assert bool(flight.why) == (flight.state is FlightState.FAILED)
 
     def _go(self, call, *arguments):
         """Make a call that changes the state; return whether it is allowed in this one."""
@@ -120,7 +120,7 @@ class Driver:
         after = getattr(self.flight, call)(*arguments)
         assert after in TO[call]
         assert self.flight.state is after
-        self._was_ready |= after is State.READY
+        self._was_ready |= after is FlightState.READY
         return True
 
     def _refused(self, call, *arguments):

@@ -17,7 +17,7 @@
 from argparse import ArgumentParser, Namespace
 
 from xplane_bridge.commands import options
-from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.open_flight import open_flight
@@ -42,6 +42,6 @@ def check(order):
 def flown(scenario, seed=0, law=None, sensors='', rounding=''):
     """Return a scenario flown to its end in this process; raise what it failed by."""
     flight = open_flight(Order(scenario, seed=seed, sensors=sensors, rounding=rounding), law=law)
-    if flight.fly() is State.FAILED:
+    if flight.fly() is FlightState.FAILED:
         raise flight.error
     return flight

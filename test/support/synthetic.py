@@ -19,8 +19,8 @@ import math
 import numpy as np
 
 from xplane_bridge.laboratory.identification.motion.airframe import Airframe
-from xplane_bridge.laboratory.identification.motion.equations import Motion
-from xplane_bridge.laboratory.identification.motion.signals import Flight, Manoeuvre
+from xplane_bridge.laboratory.identification.motion.equations import CheckedManoeuvre
+from xplane_bridge.laboratory.identification.motion.signals import FlightSignals, Manoeuvre
 
 AIRFRAME = Airframe(
     mass=1000.0, i_xx=1200.0, i_yy=1800.0, i_zz=2600.0, i_xz=80.0, wing_area=16.0,
@@ -129,8 +129,8 @@ def lateral(seconds=14.0, shape=pulses):
 
 def motion(times, values):
     """Return a motion that is measured exactly."""
-    flight = Flight('synthetic', times, values, (Manoeuvre('3211', 0.0, math.inf),))
-    return Motion(flight, flight, AIRFRAME)
+    flight = FlightSignals('synthetic', times, values, (Manoeuvre('3211', 0.0, math.inf),))
+    return CheckedManoeuvre(flight, flight, AIRFRAME)
 
 
 def noisy(exact, deviations, rng, colour=0.0):
@@ -142,5 +142,5 @@ def noisy(exact, deviations, rng, colour=0.0):
             white[n] = colour * white[n - 1] + math.sqrt(1.0 - colour ** 2) * white[n]
         measured[name] = measured[name] + deviation * white
     flight = exact.measured
-    return Motion(exact.flight, Flight(
+    return CheckedManoeuvre(exact.flight, FlightSignals(
         flight.source, flight.times, measured, flight.manoeuvres), exact.airframe)

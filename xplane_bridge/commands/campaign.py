@@ -29,7 +29,7 @@ from xplane_bridge.common.text import printable
 from xplane_bridge.laboratory.campaigns.engines.local import Engine, EngineError, Local
 from xplane_bridge.laboratory.campaigns.fly import fly
 from xplane_bridge.laboratory.campaigns.plan.plan import load, Plan, PlanError
-from xplane_bridge.laboratory.campaigns.report.options import Options
+from xplane_bridge.laboratory.campaigns.report.options import ReportOptions
 from xplane_bridge.laboratory.campaigns.table import rows
 from xplane_bridge.laboratory.campaigns.table.folder import Folder
 from xplane_bridge.laboratory.campaigns.table.look import label
@@ -114,7 +114,7 @@ def _report(argv: Sequence[str]) -> int:
     add_width_option(parser, 'the pictures, in this and all later reports', '9.5')
     given = parser.parse_args(argv)
     from xplane_bridge.laboratory.campaigns import campaign
-    return PASSED if campaign.report_again(given.folder, given.trust, Options(
+    return PASSED if campaign.report_again(given.folder, given.trust, ReportOptions(
         given.format, dict(given.label), given.controllers, given.width)) else NOT_FLOWN
 
 

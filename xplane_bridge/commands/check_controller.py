@@ -31,7 +31,7 @@ from xplane_bridge.common.command_line import (
     without_ros_arguments,
 )
 from xplane_bridge.common.signals import Interrupts
-from xplane_bridge.laboratory.experiments.display import View
+from xplane_bridge.laboratory.experiments.display import LiveView
 from xplane_bridge.laboratory.experiments.fly import conduct
 from xplane_bridge.laboratory.experiments.settings import (
     Experiment,
@@ -55,7 +55,7 @@ from xplane_bridge.simulation.peers.registry import SIMULATORS
 _PATIENCE = 5.0
 
 
-class Listening(View):
+class Listening(LiveView):
     """Prints what happens; ``heard`` has the topics that the controller subscribes to."""
 
     def __init__(self) -> None:

@@ -37,7 +37,7 @@ from xplane_bridge.common.command_line import (
 from xplane_bridge.common.plain_files import open_regular
 from xplane_bridge.common.text import counted, printable
 from xplane_bridge.laboratory.export import captures, flights, recordings, resampling, writers
-from xplane_bridge.laboratory.export.tables import Batch, is_named, joined, numbered, Warn
+from xplane_bridge.laboratory.export.tables import is_named, joined, numbered, RowBatch, Warn
 from xplane_bridge.laboratory.export.ulyssix import quality_report
 from xplane_bridge.laboratory.export.ulyssix.options import named_rate
 from xplane_bridge.laboratory.flights.recordings.completed import complete
@@ -139,12 +139,12 @@ def _completed(given: Namespace, source: Path, warn: Warn) -> tuple[Path, dict[s
     return output, counts
 
 
-def _behind(first: Batch, batches: Iterator[Batch]) -> Iterator[Batch]:
+def _behind(first: RowBatch, batches: Iterator[RowBatch]) -> Iterator[RowBatch]:
     yield first
     yield from batches
 
 
-def _counted(batches: Iterator[Batch], counts: dict[str, int]) -> Iterator[Batch]:
+def _counted(batches: Iterator[RowBatch], counts: dict[str, int]) -> Iterator[RowBatch]:
     for batch in batches:
         counts[batch.table] = counts.get(batch.table, 0) + len(batch)
         yield batch
@@ -152,14 +152,14 @@ def _counted(batches: Iterator[Batch], counts: dict[str, int]) -> Iterator[Batch
 
 def _tables(
     given: Namespace, source: Path, warn: Warn, judge: Callable[[Quality, Statistics], None]
-) -> Iterator[Batch]:
+) -> Iterator[RowBatch]:
     topics = tuple(given.topics or ())
     base: float | str | None = given.resample
     if isinstance(base, str) and topics and base not in topics:
         # Read for its times only.
         topics += (base,)
     if _is_capture(source):
-        batches = captures.read(source, topics, captures.Options(
+        batches = captures.read(source, topics, captures.CaptureOptions(
             given.protocol or '', given.version, tuple(given.names or ()),
             tuple(given.rate or ()), given.year, given.utc_offset, judge), warn)
     elif is_table(source):

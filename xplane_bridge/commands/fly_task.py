@@ -27,7 +27,7 @@ from xplane_bridge.laboratory.campaigns.fly import is_complete, make_order, make
 from xplane_bridge.laboratory.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.laboratory.campaigns.table import rows
 from xplane_bridge.laboratory.campaigns.table.rows import Row
-from xplane_bridge.laboratory.experiments.display import View
+from xplane_bridge.laboratory.experiments.display import LiveView
 from xplane_bridge.laboratory.experiments.fly import find_exit_code, report_any
 from xplane_bridge.laboratory.experiments.settings import Experiment, Files, PASSED
 from xplane_bridge.laboratory.flights.order import Keep
@@ -47,7 +47,7 @@ def fly(task: Task, folder: Path) -> Row | None:
     """Fly a task with its files in a folder; return its row, None if not all was recorded."""
     keep = Keep(str(folder / f'{FLIGHT}.mcap'), str(folder / f'{FLIGHT}.log'))
     try:
-        with View() as view:
+        with LiveView() as view:
             flight = open_flight(make_order(task, keep), view)
             with flight:
                 flight.fly()

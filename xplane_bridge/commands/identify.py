@@ -54,7 +54,7 @@ from xplane_bridge.laboratory.identification.identify import Identification, ide
 from xplane_bridge.laboratory.identification.jsbsim_aircraft import aircraft_files
 from xplane_bridge.laboratory.identification.motion import airframe as airframes
 from xplane_bridge.laboratory.identification.motion.integrated import integrated_step
-from xplane_bridge.laboratory.identification.motion.signals import Flight
+from xplane_bridge.laboratory.identification.motion.signals import FlightSignals
 from xplane_bridge.laboratory.identification.reading import tables
 from xplane_bridge.laboratory.identification.reading.topics import read_recording
 from xplane_bridge.laboratory.identification.report import as_mapping, lines
@@ -71,8 +71,8 @@ _PERIOD = 10.0
 class _Given:
     """Flights to identify from and to validate on, and the step of their simulator."""
 
-    flights: list[Flight]
-    unseen: list[Flight]
+    flights: list[FlightSignals]
+    unseen: list[FlightSignals]
     step: float
 
 
@@ -140,8 +140,8 @@ def _identify_each(given: Namespace) -> int:
         paths = pooled.recordings(folder)
         airframe = airframes.load(given.airframe) if given.airframe else None
         Local(min(os.cpu_count() or 1, len(paths)), pooled.identified).run((
-            pooled.Job(number, str(path), given.model, given.aircraft_path, airframe,
-                       given.namespace, given.simulation_step)
+            pooled.IdentificationJob(number, str(path), given.model, given.aircraft_path, airframe,
+                                     given.namespace, given.simulation_step)
             for number, path in enumerate(paths)), take)
         found = pooled.pooled(rows)
         for line in pooled.lines(rows, found):
@@ -188,7 +188,7 @@ def _flights(given: Namespace) -> _Given:
     entries = tables.load_map(given.columns) if given.columns else None
     steps: list[float] = []
 
-    def read(path: Path) -> Flight:
+    def read(path: Path) -> FlightSignals:
         if path.suffix in tables.FORMATS and (entries or not parquet_file.is_recording(path)):
             flight = tables.read_table(path, entries, given.model)
             if given.simulation_step is None and (step := integrated_step(flight)):

@@ -43,11 +43,11 @@ from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.text import counted, printable
 from xplane_bridge.laboratory.campaigns.engines.local import Engine, EngineError, Local
 from xplane_bridge.laboratory.control import gains
-from xplane_bridge.laboratory.control.tuning.tune import Limits
+from xplane_bridge.laboratory.control.tuning.tune import LoopRequirements
 from xplane_bridge.laboratory.envelope import envelope_table
-from xplane_bridge.laboratory.envelope.envelope import Job, Row, studied, Study
+from xplane_bridge.laboratory.envelope.envelope import PointJob, Row, studied, Study
 from xplane_bridge.laboratory.envelope.envelope_picture import draw
-from xplane_bridge.laboratory.envelope.envelope_table import Envelope, where
+from xplane_bridge.laboratory.envelope.envelope_table import EnvelopeTable, where
 from xplane_bridge.laboratory.envelope.grid import AXES, Grid, parse
 from xplane_bridge.laboratory.experiments.settings import INTERRUPTED
 from xplane_bridge.simulation.aircraft.loading import parameter_file
@@ -86,7 +86,7 @@ def add_grid_options(parser: ArgumentParser, axes: Iterable[str]) -> None:
                         help='with --grid: scheduler of a Dask cluster, such as tcp://host:8786')
 
 
-def survey(grid: Grid, study: Study, given: Namespace) -> Envelope:
+def survey(grid: Grid, study: Study, given: Namespace) -> EnvelopeTable:
     """
     Return what is found at the points of a grid, by the options of who computes it.
 
@@ -113,8 +113,8 @@ def survey(grid: Grid, study: Study, given: Namespace) -> Envelope:
             print(f'{len(rows)} of {counted(len(grid), "point")}', file=sys.stderr, flush=True)
 
     _engine(given, len(grid)).run(
-        (Job(study, number, place | point) for number, point in enumerate(grid)), take)
-    found = Envelope(
+        (PointJob(study, number, place | point) for number, point in enumerate(grid)), take)
+    found = EnvelopeTable(
         study.model, grid.axes, sorted(rows, key=lambda row: int(row['number'])))
     for line in _summary(found):
         print(line, file=sys.stderr, flush=True)
@@ -135,7 +135,7 @@ def _engine(given: Namespace, points: int) -> Engine:
     return Cluster(given.cluster, studied)
 
 
-def _summary(found: Envelope) -> Iterable[str]:
+def _summary(found: EnvelopeTable) -> Iterable[str]:
     """Yield what there is to say about an envelope, a line each."""
     holes, lost = found.holes, found.lost
     yield (f'{counted(len(found.rows), "point")}, {counted(len(holes), "hole")}'
@@ -174,7 +174,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> ArgumentParser:
-    limits = Limits()
+    limits = LoopRequirements()
     parser = ArgumentParser(
         program('linearize'),
         description='Trim an aircraft and print its linear model as JSON: A, B, C and D with '
@@ -242,7 +242,7 @@ def _over_grid(given: Namespace) -> None:
         given.model, given.aircraft_path, given.aircraft_class, given.category,
         gains.load(parameter_file.chosen(given.model, given.aircraft_path, given.gains))
         if given.gains else None,
-        limits=Limits(delay=given.delay, engine_lag=given.engine_lag)), given)
+        limits=LoopRequirements(delay=given.delay, engine_lag=given.engine_lag)), given)
     if not given.output:
         sys.stdout.write(envelope_table.FORMATS['.json'](found).decode())
     for write, file in zip(writers, given.output, strict=True):
@@ -254,7 +254,7 @@ def _over_grid(given: Namespace) -> None:
     _check_lost(found)
 
 
-def _check_lost(found: Envelope) -> None:
+def _check_lost(found: EnvelopeTable) -> None:
     """Raise MachineError if this machine has kept points from being studied."""
     if found.lost:
         raise MachineError(

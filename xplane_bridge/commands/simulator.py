@@ -50,7 +50,7 @@ from xplane_bridge.simulation.peers.airframes import AirframeLines
 from xplane_bridge.simulation.peers.faults import Faults
 from xplane_bridge.simulation.peers.flown import beside, fly_beside
 from xplane_bridge.simulation.peers.registry import load, SIMULATORS, WITHOUT_NODE
-from xplane_bridge.simulation.peers.server import Server, Simulation
+from xplane_bridge.simulation.peers.server import Server, SimulatedComputer
 from xplane_bridge.simulation.peers.world import AIRCRAFT_COUNT, World
 
 _START = Initial()
@@ -153,7 +153,7 @@ def _make_server(arguments: Namespace) -> Server:
         for line in lines.new(server.simulation.world):
             print(line, flush=True)
 
-    server = Server(Simulation(frontends, make_world, frame_rate, faults, tell))
+    server = Server(SimulatedComputer(frontends, make_world, frame_rate, faults, tell))
     return server
 
 

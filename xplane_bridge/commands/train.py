@@ -47,7 +47,7 @@ from xplane_bridge.laboratory.episodes.training.holding import Holding, PARAMETE
 from xplane_bridge.laboratory.episodes.training.search import (
     Generation,
     LARGEST_PLAN_SEED,
-    Plan,
+    SearchPlan,
     Stage,
     train,
 )
@@ -101,7 +101,7 @@ def _refuse_unused(given: argparse.Namespace) -> None:
 def _train(given: argparse.Namespace) -> None:
     """Train, and write the policy with its two companions."""
     from xplane_bridge.laboratory.episodes.training.graph import to_model
-    plan = Plan(seed=given.seed)
+    plan = SearchPlan(seed=given.seed)
     if given.generations:
         plan = replace(plan, stages=stopped(plan.stages, given.generations, given.seconds))
     print(f'{plan.flights} flights of {plan.seconds / 3600.0:.1f} h together, '
@@ -144,7 +144,7 @@ def stopped(stages: Sequence[Stage], generations: int,
     return tuple(found)
 
 
-def _account(plan: Plan, parameters: Sequence[float], history: Sequence[Generation],
+def _account(plan: SearchPlan, parameters: Sequence[float], history: Sequence[Generation],
              digest: str) -> dict[str, Any]:
     """Return how a policy was made; the same for the same plan."""
     return {
@@ -186,7 +186,7 @@ def _parser() -> argparse.ArgumentParser:
         '--output', type=_onnx_file, metavar='FILE',
         default=folder('policies') / 'turbulence.onnx',
         help='the file to write, or to test (default: %(default)s)')
-    parser.add_argument('--seed', type=_seed, default=Plan().seed,
+    parser.add_argument('--seed', type=_seed, default=SearchPlan().seed,
                         help='random seed of the search and the turbulence (default: %(default)s)')
     parser.add_argument(
         '--workers', type=count, default=max(len(os.sched_getaffinity(0)), 1), metavar='N',

@@ -44,7 +44,7 @@ from xplane_bridge.laboratory.control.gains import NAMES
 from xplane_bridge.laboratory.control.runway.performance import Performance
 from xplane_bridge.laboratory.control.schedule import AIRSPEED, ALTITUDE, MOST_VALUES
 from xplane_bridge.laboratory.control.tuning.report import parameter_file, table
-from xplane_bridge.laboratory.control.tuning.tune import BANDWIDTHS, Limits, tune, Tuning
+from xplane_bridge.laboratory.control.tuning.tune import BANDWIDTHS, LoopRequirements, tune, Tuning
 from xplane_bridge.laboratory.envelope.envelope import Study
 from xplane_bridge.laboratory.envelope.envelope_table import where
 from xplane_bridge.laboratory.envelope.grid import Grid, parse
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if given.output:
             refuse_existing([given.output], given.force)
-        limits = Limits(
+        limits = LoopRequirements(
             given.sensitivity, math.radians(given.phase_margin), given.delay, given.engine_lag)
         flaps = Flaps(given.take_off_flaps, given.landing_flaps)
         schedule = _schedule(given, limits) if given.grid else {}
@@ -118,7 +118,7 @@ def _commanded(model: LinearModel) -> LinearModel:
     return model
 
 
-def _schedule(given: Namespace, limits: Limits) -> dict[str, list[float]]:
+def _schedule(given: Namespace, limits: LoopRequirements) -> dict[str, list[float]]:
     """
     Return the gains at each point of the grid, as lists by name; see Schedule.of().
 
@@ -199,7 +199,7 @@ def _bandwidth(text: str) -> tuple[str, float]:
 
 
 def _parser() -> ArgumentParser:
-    default = Limits()
+    default = LoopRequirements()
     parser = ArgumentParser(
         program('tune'),
         description="Find the gains of autopilot_node's cascade for an aircraft, from its "

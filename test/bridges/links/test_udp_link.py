@@ -23,13 +23,13 @@ import time
 import pytest
 
 from xplane_bridge.bridges.links import udp
-from xplane_bridge.bridges.links.gate import Gate
+from xplane_bridge.bridges.links.gate import SocketFilter
 from xplane_bridge.bridges.links.udp import (
-    Counters,
     is_own_address,
     LinkError,
     resolve,
     resolve_sender,
+    SocketCounters,
     UdpSocket,
 )
 
@@ -226,7 +226,7 @@ def test_gate(address, port, heard):
         link.settimeout(DEADLINE)
         for sender, host in zip(senders, ('127.0.0.1', '127.0.0.1', '127.0.0.2'), strict=True):
             sender.bind((host, 0))
-        gate = Gate(link)
+        gate = SocketFilter(link)
         gate.shut('127.0.0.1' if address else '', senders[0].getsockname()[1] if port else 0)
         if gate.lets_in is None:
             pytest.skip('this kernel has no filters')
@@ -239,10 +239,12 @@ def test_gate(address, port, heard):
 
 
 def test_counters_of_sockets_add_up_and_name_the_last_who_was_dropped():
-    total = Counters(received=1, dropped_from=('127.0.0.1', 5), dropped_at=7.0, other_ports=1)
-    total.add(Counters(received=2, dropped_from=('127.0.0.1', 6), dropped_at=6.0, other_ports=1))
-    total.add(Counters(received=4))
-    assert total == Counters(
+    total = SocketCounters(
+        received=1, dropped_from=('127.0.0.1', 5), dropped_at=7.0, other_ports=1)
+    total.add(
+        SocketCounters(received=2, dropped_from=('127.0.0.1', 6), dropped_at=6.0, other_ports=1))
+    total.add(SocketCounters(received=4))
+    assert total == SocketCounters(
         received=7, dropped_from=('127.0.0.1', 5), dropped_at=7.0, other_ports=2)
 
 

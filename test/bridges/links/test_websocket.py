@@ -34,9 +34,9 @@ from xplane_bridge.bridges.links import websocket
 from xplane_bridge.bridges.links.http import UnansweredError
 from xplane_bridge.bridges.links.udp import LinkError
 from xplane_bridge.bridges.links.websocket import TextLine, WebSocket
-from xplane_bridge.bridges.links.websocket_frames import Frames
+from xplane_bridge.bridges.links.websocket_frames import WebSocketConnection
 from xplane_bridge.bridges.xplane_udp.protocol import web_socket
-from xplane_bridge.bridges.xplane_udp.web.socket import SocketSession
+from xplane_bridge.bridges.xplane_udp.web.socket import WebApiSession
 
 DEADLINE = 30.0
 HEADERS = (('Host', 'a'), ('Connection', 'Upgrade'), ('Upgrade', 'websocket'),
@@ -45,9 +45,10 @@ HEADERS = (('Host', 'a'), ('Connection', 'Upgrade'), ('Upgrade', 'websocket'),
 
 def ends(largest=1000):
     """Return both ends of an open WebSocket."""
-    client = Frames.client('a', '/api/v3', largest)
+    client = WebSocketConnection.client('a', '/api/v3', largest)
     head = client.take().decode('ascii').split('\r\n')
-    server = Frames.server([tuple(line.split(': ', 1)) for line in head[1:-2]], '/api/v3', largest)
+    server = WebSocketConnection.server(
+        [tuple(line.split(': ', 1)) for line in head[1:-2]], '/api/v3', largest)
     assert server.is_open
     client.receive(server.take())
     assert client.is_open
@@ -94,7 +95,7 @@ def test_a_message_that_is_too_long_or_not_text_ends_it():
 
 @pytest.mark.parametrize('place', range(len(HEADERS)))
 def test_a_request_that_lacks_something_is_refused(place):
-    frames = Frames.server(HEADERS[:place] + HEADERS[place + 1:], '/')
+    frames = WebSocketConnection.server(HEADERS[:place] + HEADERS[place + 1:], '/')
     assert (frames.is_open, frames.take()[:12]) == (False, b'HTTP/1.1 400')
     assert frames.ended.startswith('not a WebSocket')
 
@@ -102,7 +103,7 @@ def test_a_request_that_lacks_something_is_refused(place):
 @given(st.binary(max_size=200), st.booleans(), st.integers(0, 1 << 32))
 @settings(max_examples=200, deadline=None)
 def test_any_bytes_end_it_at_worst(data, is_open, seed):
-    client, server = ends() if is_open else (Frames.client('a', '/'), ends()[1])
+    client, server = ends() if is_open else (WebSocketConnection.client('a', '/'), ends()[1])
     server.send('{"a": 1}')
     spoilt = bytearray(server.take() + data)
     rng = random.Random(seed)
@@ -113,8 +114,8 @@ def test_any_bytes_end_it_at_worst(data, is_open, seed):
         frames.receive(b'')
         assert frames.ended
     name, value = HEADERS[seed % len(HEADERS)]
-    Frames.server([*HEADERS, (name, value + data.decode('latin-1')),
-                   (data.decode('latin-1'), 'x')], '/')
+    WebSocketConnection.server([*HEADERS, (name, value + data.decode('latin-1')),
+                                (data.decode('latin-1'), 'x')], '/')
 
 
 # A client of a real socket.
@@ -135,7 +136,7 @@ def serving(converse):
                     while b'\r\n\r\n' not in head:
                         head += connection.recv(4096)
                     lines = head.decode('ascii').split('\r\n')
-                    frames = Frames.server(
+                    frames = WebSocketConnection.server(
                         [tuple(line.split(': ', 1)) for line in lines[1:-2]], '/')
                     converse(connection, frames)
 
@@ -148,7 +149,7 @@ def serving(converse):
 
 def client_of(address):
     events, lost = queue.Queue(), queue.Queue()
-    session = SocketSession()
+    session = WebApiSession()
     client = WebSocket(address, 'test', session, on_event=events.put, on_lost=lost.put)
     return client, session, lost
 

@@ -24,7 +24,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from harness import DEADLINE, free_port
-from xplane_bridge.bridges.nodes.common.faults import Faults
+from xplane_bridge.bridges.nodes.common.faults import InternalErrors
 from xplane_bridge.bridges.ulyssix.node import UlyssixNode
 from xplane_bridge.bridges.ulyssix.session import UlyssixSession
 from xplane_bridge.bridges.xpc.node import XpcNode
@@ -107,7 +107,7 @@ def test_ten_mistakes_in_a_row_end_the_process_with_code_1(name, session, argume
 
 
 def test_tracebacks_are_bounded_in_number_and_length():
-    faults = Faults()
+    faults = InternalErrors()
     shown = []
     for number in range(30):
         try:

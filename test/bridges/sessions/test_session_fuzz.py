@@ -442,7 +442,7 @@ def test_a_capture_of_any_number_of_askers_is_bounded():
     session = FdmdataListener()
     session.set_plan(PLAN, 0.0)
     session.start(0.0)
-    reply = fdmdata.encode(fdmdata.Gyroscope(0.1, 0.2, 0.3))
+    reply = fdmdata.encode(fdmdata.GyroscopeReply(0.1, 0.2, 0.3))
 
     def measure(ports):
         for port in ports:

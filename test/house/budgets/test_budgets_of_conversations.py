@@ -36,7 +36,7 @@ from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit import session as simpit_session
 from xplane_bridge.bridges.ulyssix import protocol as ulyssix
 from xplane_bridge.bridges.ulyssix import session as ulyssix_session
-from xplane_bridge.bridges.ulyssix.conversion import AppliedMap, Packet, parse
+from xplane_bridge.bridges.ulyssix.conversion import AppliedMap, PacketSamples, parse
 from xplane_bridge.bridges.xpc import session as xpc_session
 from xplane_bridge.bridges.xpc.conversion import LocalAxes
 from xplane_bridge.bridges.xplane_udp import session as xplane_session
@@ -129,8 +129,8 @@ def xplane12_update(meter):
 def huginn_poll(meter):
     """Ask for all eight sensors, follow the replies, and convert the state."""
     session = huginn_session.FdmdataSession()
-    reading, now, updates = huginn.Reading(), 10.0, 0
-    session.set_plan({'all': huginn_session.Wanted(tuple(Command), 1.0 / PERIOD)}, now)
+    reading, now, updates = huginn.Interpretation(), 10.0, 0
+    session.set_plan({'all': huginn_session.PollEntry(tuple(Command), 1.0 / PERIOD)}, now)
     session.start(now)
     now += AFTER
     going = True
@@ -225,7 +225,8 @@ def ulyssix_packet(meter, parameters, samples, beside=''):
             elif applied is not None:
                 with meter:
                     derived, _ = applied.take(
-                        Packet(event.packet.counts, event.packet.values, placed.times), set())
+                        PacketSamples(event.packet.counts, event.packet.values, placed.times),
+                        set())
                 assert derived
         meter.lap()
     with meter:

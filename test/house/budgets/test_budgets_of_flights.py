@@ -34,7 +34,7 @@ from xplane_bridge.laboratory.flights.scenario.scenario import find, load
 from xplane_bridge.laboratory.open_flight import open_flight
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.lockstep import Lockstep
-from xplane_bridge.simulation.peers.server import Simulation
+from xplane_bridge.simulation.peers.server import SimulatedComputer
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xpc import XpcFrontend
 
@@ -69,7 +69,7 @@ def flight_v0(meter, frames):
 def lockstep_simulator(meter):
     """Read the controls and what is asked after them, fly a frame, and answer."""
     endpoint = MemoryEndpoint()
-    simulation = Simulation(
+    simulation = SimulatedComputer(
         [XpcFrontend(endpoint)], lambda: World(Aircraft()), lockstep=Lockstep(endpoint))
     simulation.open(0.0)
     asked = [xpc.encode(xpc.GetPosition(0)), xpc.encode(xpc.GetDatarefs(xplane.OWN_DATAREFS))]
@@ -80,7 +80,7 @@ def lockstep_simulator(meter):
     endpoint.collect()
     going = True
     while going:
-        command = xpc.Controls(elevator=0.01, aileron=0.0, rudder=0.0, throttle=0.6)
+        command = xpc.SetControls(elevator=0.01, aileron=0.0, rudder=0.0, throttle=0.6)
         for data in (xpc.encode(command), *asked):
             endpoint.deliver(data, CLIENT, now)
         with meter:

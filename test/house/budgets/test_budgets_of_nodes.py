@@ -32,7 +32,7 @@ from steady_peers import HEIGHT, huginn_reply, LAT, LON, SteadyPlugin, SteadyXPl
 
 from xplane_bridge.bridges.fdmdata.node.node import FdmdataNode
 from xplane_bridge.bridges.links.loop import SessionLoop
-from xplane_bridge.bridges.links.udp import Counters
+from xplane_bridge.bridges.links.udp import SocketCounters
 from xplane_bridge.bridges.xpc.node.node import XpcNode
 from xplane_bridge.bridges.xplane_udp.node.node import XplaneUdpNode
 from xplane_bridge.common.timing import FRAME, SECOND_NS
@@ -65,7 +65,7 @@ class StillLoop(SessionLoop):
 
     def counters(self):
         """Return that nothing was counted."""
-        return Counters()
+        return SocketCounters()
 
     def turn(self):
         """Do what the thread of a link does, but wait."""

@@ -21,7 +21,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from xplane_bridge.laboratory.campaigns.fly import fly
 from xplane_bridge.laboratory.campaigns.plan.plan import load, PlanError
 from xplane_bridge.laboratory.campaigns.refly import draw
-from xplane_bridge.laboratory.campaigns.table.criteria import criterion_unit, Limits
+from xplane_bridge.laboratory.campaigns.table.criteria import criterion_unit, CriterionLimits
 from xplane_bridge.laboratory.campaigns.table.rows import canonical
 
 PAIR = """
@@ -101,4 +101,4 @@ def test_criteria_of_fleets_have_units_and_limits():
     assert criterion_unit('min of separation of any two at least 10') == 'm'
     assert criterion_unit('max of formation_error of wing from 5 s at most 8') == 'm'
     assert criterion_unit('lead: altitude by +50 m: settles to +-5 m within 9 s') == 's'
-    assert Limits.of('lead: max_abs of roll_deg at most 30').at_most == 30.0
+    assert CriterionLimits.of('lead: max_abs of roll_deg at most 30').at_most == 30.0

@@ -23,7 +23,7 @@ from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.envelope import Envelope, load
 from xplane_bridge.laboratory.control.geofence import Fence
 from xplane_bridge.laboratory.control.measurement import Measurement
-from xplane_bridge.laboratory.control.targets import Attitude, Level
+from xplane_bridge.laboratory.control.targets import AttitudeTarget, Level
 
 LEVEL = Measurement(
     roll=0.0, pitch=0.02, heading=1.0, roll_rate=0.0, pitch_rate=0.0, yaw_rate=0.0,
@@ -52,7 +52,7 @@ def test_a_target_beyond_the_limits_is_clamped_with_a_sentence():
 
 def test_an_attitude_beyond_the_limits_is_clamped_with_a_sentence():
     cascade = engaged()
-    said = cascade.hold_attitude(Attitude(roll=-1.0, pitch=0.5, airspeed=20.0))
+    said = cascade.hold_attitude(AttitudeTarget(roll=-1.0, pitch=0.5, airspeed=20.0))
     assert [one.split()[0] for one in said] == ['roll', 'pitch', 'airspeed']
     assert 'roll -1 rad is limited to -0.44 rad' in said
 
@@ -60,7 +60,7 @@ def test_an_attitude_beyond_the_limits_is_clamped_with_a_sentence():
 def test_the_load_factor_limits_the_bank():
     # 1.05 g is 17.8 degrees.
     cascade = engaged(load_factor_limit=1.05)
-    cascade.hold_attitude(Attitude(roll=1.0))
+    cascade.hold_attitude(AttitudeTarget(roll=1.0))
     assert cascade._attitude.roll == pytest.approx(math.acos(1.0 / 1.05))
 
 

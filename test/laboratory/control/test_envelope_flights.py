@@ -23,7 +23,7 @@ pytest.importorskip('jsbsim', reason='the simulated aircraft needs jsbsim')
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.envelope import Envelope
 from xplane_bridge.laboratory.control.geofence import Fence
-from xplane_bridge.laboratory.control.targets import Attitude, Level, Rates, Target
+from xplane_bridge.laboratory.control.targets import AttitudeTarget, Level, RateTarget, Target
 from xplane_bridge.laboratory.flights import core
 from xplane_bridge.laboratory.flights.core_vehicle import CoreVehicle
 
@@ -57,15 +57,15 @@ def column(log, number):
 
 def test_rates_end_at_the_limits_of_bank_and_pitch():
     cascade = Cascade(envelope=Envelope())
-    log = flight(cascade, 20.0, lambda one: one.hold_rates(Rates(roll=0.5, pitch=0.2)))
+    log = flight(cascade, 20.0, lambda one: one.hold_rates(RateTarget(roll=0.5, pitch=0.2)))
     assert 0.40 < max(column(log, 3)) < 0.48
     assert max(column(log, 4)) < 0.30
     assert cascade.limits == ('rates: the limit of bank or pitch is near',)
 
 
 @pytest.mark.parametrize('command', [
-    lambda one: one.hold_attitude(Attitude(roll=0.0, pitch=-0.2)),
-    lambda one: one.hold_rates(Rates(pitch=-0.1)),
+    lambda one: one.hold_attitude(AttitudeTarget(roll=0.0, pitch=-0.2)),
+    lambda one: one.hold_rates(RateTarget(pitch=-0.1)),
     lambda one: one.change_target({'climb_rate': -3.5})])
 def test_the_floor_is_not_undercut_at_any_level(command):
     envelope = Envelope(altitude_floor=1450.0, airspeed_high=80.0)
@@ -76,29 +76,31 @@ def test_the_floor_is_not_undercut_at_any_level(command):
 
 def test_a_slow_aircraft_lowers_its_nose():
     cascade = Cascade(envelope=Envelope(airspeed_low=36.0))
-    log = flight(cascade, 40.0, lambda one: one.hold_attitude(Attitude(pitch=0.25, throttle=0.0)))
+    log = flight(
+        cascade, 40.0, lambda one: one.hold_attitude(AttitudeTarget(pitch=0.25, throttle=0.0)))
     assert min(column(log, 5)) > 32.5
     assert any('airspeed_low' in one for one in cascade.limits)
 
 
 def test_a_fast_aircraft_raises_its_nose():
     cascade = Cascade(envelope=Envelope(airspeed_high=60.0))
-    log = flight(cascade, 40.0, lambda one: one.hold_attitude(Attitude(pitch=-0.2, throttle=1.0)))
+    log = flight(
+        cascade, 40.0, lambda one: one.hold_attitude(AttitudeTarget(pitch=-0.2, throttle=1.0)))
     assert max(column(log, 5)) < 65.0
     assert any('airspeed_high' in one for one in cascade.limits)
 
 
 def test_the_load_factor_limits_a_pull_up():
     log = flight(Cascade(envelope=Envelope(load_factor_limit=1.3)), 3.0,
-                 lambda one: one.hold_rates(Rates(pitch=0.5)))
+                 lambda one: one.hold_rates(RateTarget(pitch=0.5)))
     assert max(column(log, 6)) < 1.45
 
 
 @pytest.mark.parametrize(('wind', 'command'), [
     ((0.0, 0.0, 0.0), lambda one: one.change_target({'course': math.pi / 2.0})),
     ((10.0, 0.0, 0.0), lambda one: one.change_target({'heading': 1.2})),
-    ((0.0, 0.0, 0.0), lambda one: one.hold_attitude(Attitude(roll=0.1, pitch=0.05))),
-    ((0.0, 0.0, 0.0), lambda one: one.hold_rates(Rates(roll=0.0, pitch=0.0)))])
+    ((0.0, 0.0, 0.0), lambda one: one.hold_attitude(AttitudeTarget(roll=0.1, pitch=0.05))),
+    ((0.0, 0.0, 0.0), lambda one: one.hold_rates(RateTarget(roll=0.0, pitch=0.0)))])
 def test_before_the_geofence_it_flies_a_circle_inside(wind, command):
     cascade = Cascade(envelope=Envelope(geofence=SQUARE))
     vehicle = eastward(cascade)

@@ -23,7 +23,7 @@ from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.gains import Gains, load
 from xplane_bridge.laboratory.control.measurement import Measurement
-from xplane_bridge.laboratory.control.targets import Attitude, Level, Rates, Target
+from xplane_bridge.laboratory.control.targets import AttitudeTarget, Level, RateTarget, Target
 
 LEVEL = Measurement(
     roll=0.0, pitch=0.02, heading=1.0, roll_rate=0.0, pitch_rate=0.0, yaw_rate=0.0,
@@ -49,8 +49,8 @@ def same(first, second, within=0.005):
 COMMANDS = {
     Level.TARGET: lambda one: one.change_target({'altitude': 1010.0}),
     Level.PATH: lambda one: one.follow([(2000.0, 1000.0), (4000.0, 0.0)]),
-    Level.ATTITUDE: lambda one: one.hold_attitude(Attitude(roll=0.1)),
-    Level.RATES: lambda one: one.hold_rates(Rates(roll=0.1)),
+    Level.ATTITUDE: lambda one: one.hold_attitude(AttitudeTarget(roll=0.1)),
+    Level.RATES: lambda one: one.hold_rates(RateTarget(roll=0.1)),
 }
 
 
@@ -65,11 +65,11 @@ def test_the_last_level_commanded_wins(first, second):
 
 
 @pytest.mark.parametrize('command', [
-    lambda one: one.hold_attitude(Attitude(roll=0.0)),
-    lambda one: one.hold_rates(Rates(roll=0.0)),
+    lambda one: one.hold_attitude(AttitudeTarget(roll=0.0)),
+    lambda one: one.hold_rates(RateTarget(roll=0.0)),
     lambda one: one.hold(),
-    lambda one: (one.hold_rates(Rates()), one.hold_attitude(Attitude())),
-    lambda one: (one.hold_attitude(Attitude(throttle=0.6)), one.hold()),
+    lambda one: (one.hold_rates(RateTarget()), one.hold_attitude(AttitudeTarget())),
+    lambda one: (one.hold_attitude(AttitudeTarget(throttle=0.6)), one.hold()),
 ])
 def test_another_level_begins_where_the_controls_are(command):
     cascade = engaged()
@@ -106,7 +106,7 @@ def test_a_path_goes_on_at_another_altitude_but_not_with_another_course():
 
 def test_from_a_lower_level_the_present_state_is_kept():
     cascade = engaged()
-    cascade.hold_attitude(Attitude(roll=0.3, airspeed=48.0))
+    cascade.hold_attitude(AttitudeTarget(roll=0.3, airspeed=48.0))
     there = LEVEL._replace(altitude=900.0, course=2.5)
     cascade.update(there, 0.02)
     cascade.change_target({'climb_rate': 1.0})
@@ -170,10 +170,10 @@ def test_without_a_position_a_route_is_refused():
 @pytest.mark.parametrize(('command', 'sentence'), [
     (lambda one: one.change_target({'airspeed': 0.0}), 'airspeed 0 m/s is not in 1'),
     (lambda one: one.change_target({'course': 1.0, 'heading': 1.0}), 'not both'),
-    (lambda one: one.hold_attitude(Attitude(throttle=0.5, airspeed=50.0)), 'not both'),
-    (lambda one: one.hold_attitude(Attitude(pitch=3.0)), 'pitch 3 rad is not in'),
-    (lambda one: one.hold_rates(Rates(throttle=2.0)), 'throttle 2 is not in 0 .. 1'),
-    (lambda one: one.hold_rates(Rates(yaw=99.0)), 'yaw_rate 99 rad/s'),
+    (lambda one: one.hold_attitude(AttitudeTarget(throttle=0.5, airspeed=50.0)), 'not both'),
+    (lambda one: one.hold_attitude(AttitudeTarget(pitch=3.0)), 'pitch 3 rad is not in'),
+    (lambda one: one.hold_rates(RateTarget(throttle=2.0)), 'throttle 2 is not in 0 .. 1'),
+    (lambda one: one.hold_rates(RateTarget(yaw=99.0)), 'yaw_rate 99 rad/s'),
     (lambda one: one.follow([(9.0, 9.0)], [1.0, 2.0]), '1 waypoints have 2 altitudes'),
 ])
 def test_what_cannot_be_flown_is_refused_and_nothing_changes(command, sentence):
@@ -185,9 +185,9 @@ def test_what_cannot_be_flown_is_refused_and_nothing_changes(command, sentence):
 
 def test_an_attitude_has_a_throttle_or_an_airspeed():
     cascade = engaged()
-    cascade.hold_attitude(Attitude(throttle=0.3))
+    cascade.hold_attitude(AttitudeTarget(throttle=0.3))
     assert cascade.update(LEVEL, 0.02).throttle == 0.3
-    cascade.hold_attitude(Attitude(airspeed=45.0))
+    cascade.hold_attitude(AttitudeTarget(airspeed=45.0))
     assert cascade.update(LEVEL, 0.02).throttle == pytest.approx(0.3, abs=0.01)
     for _ in range(200):
         last = cascade.update(LEVEL, 0.02)
@@ -196,15 +196,16 @@ def test_an_attitude_has_a_throttle_or_an_airspeed():
 
 def test_without_the_yaw_damper_the_rudder_stays():
     cascade = engaged()
-    cascade.hold_attitude(Attitude(roll=0.0, yaw_damper=False))
+    cascade.hold_attitude(AttitudeTarget(roll=0.0, yaw_damper=False))
     yawing = LEVEL._replace(yaw_rate=0.2)
     assert cascade.update(yawing, 0.02).rudder == pytest.approx(0.05)
-    cascade.hold_attitude(Attitude(yaw_damper=True))
+    cascade.hold_attitude(AttitudeTarget(yaw_damper=True))
     assert cascade.update(yawing, 0.02).rudder < 0.0
 
 
 @pytest.mark.parametrize(('rates', 'control'), [
-    (Rates(roll=0.2), 'aileron'), (Rates(pitch=0.1), 'elevator'), (Rates(yaw=0.1), 'rudder')])
+    (RateTarget(roll=0.2), 'aileron'), (RateTarget(pitch=0.1), 'elevator'),
+    (RateTarget(yaw=0.1), 'rudder')])
 def test_each_rate_moves_its_surface(rates, control):
     cascade = engaged()
     before = cascade.update(LEVEL, 0.02)
@@ -222,7 +223,7 @@ def test_slower_the_surfaces_move_more():
         cascade = Cascade()
         cascade.engage(now, TRIMMED)
         before = cascade.update(now, 0.0)
-        cascade.hold_rates(Rates(roll=0.2))
+        cascade.hold_rates(RateTarget(roll=0.2))
         moves.append(cascade.update(now, 0.0).aileron - before.aileron)
     assert moves[1] / moves[0] == pytest.approx((50.0 / 35.0) ** 2)
 
@@ -256,7 +257,7 @@ def test_the_rudder_of_a_gust_on_engaging_is_not_kept():
 def test_a_turn_that_is_not_coordinated_gets_ever_more_rudder():
     cascade = engaged()
     turning = LEVEL._replace(roll=0.3)
-    cascade.hold_attitude(Attitude(roll=0.3))
+    cascade.hold_attitude(AttitudeTarget(roll=0.3))
     first = cascade.update(turning, 0.02)
     for _ in range(50):
         last = cascade.update(turning, 0.02)

@@ -35,7 +35,7 @@ from xplane_bridge.laboratory.control.policy.observation import FIELDS, INDEX, N
 from xplane_bridge.laboratory.episodes import ID
 from xplane_bridge.laboratory.episodes.environment import FlightEnv
 from xplane_bridge.laboratory.episodes.reward import seen, Step
-from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario import scenario
 from xplane_bridge.laboratory.open_flight import open_flight
@@ -171,7 +171,7 @@ def test_an_episode_is_the_experiment(short, name, seed):
     flight = open_flight(Order(chosen, seed=seed))
     commands = []
     state = flight.start()
-    while state is State.READY:
+    while state is FlightState.READY:
         engaged, state = flight.script.engaged, flight.step()
         if engaged:
             commands.append([flight.vehicle.last(f'command_{name}') for name in (

@@ -23,7 +23,7 @@ pytest.importorskip('gymnasium')
 from xplane_bridge.laboratory.control.policy.load import LoadedPolicy
 from xplane_bridge.laboratory.control.policy.observation import FIELDS, INDEX, NAMES
 from xplane_bridge.laboratory.episodes.environment import FlightEnv
-from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.laws import PolicyLaw
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario import scenario
@@ -70,7 +70,7 @@ def test_a_policy_of_these_fields_flies_as_it_was_trained():
     while not over:
         observation, _, _, over, _ = env.step(trained(observation))
     flight = open_flight(Order(SHORT, seed=3), law=PolicyLaw(LoadedPolicy(flown)))
-    assert flight.fly() is State.OVER
+    assert flight.fly() is FlightState.OVER
     assert len(trained.told) > 70
     assert flown.told == trained.told
 

@@ -29,7 +29,7 @@ from pettingzoo.test import parallel_api_test
 from xplane_bridge.laboratory.control.policy.observation import FIELDS
 from xplane_bridge.laboratory.episodes.environment import FlightEnv
 from xplane_bridge.laboratory.episodes.fleet import FleetEnv, OTHERS
-from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse
 from xplane_bridge.laboratory.open_flight import open_flight
@@ -148,7 +148,7 @@ def test_it_flies_what_the_flight_by_actions_flies():
     flight = env._flight
     alone = open_flight(Order(two(), flown_by=flight.order.flown_by, seed=5))
     alone.start()
-    while alone.state is State.READY:
+    while alone.state is FlightState.READY:
         alone.step([*HOLD, *HOLD], 4)
     assert alone.flights['high'].observation().tobytes() == seen['high'][:len(FIELDS)].tobytes()
 

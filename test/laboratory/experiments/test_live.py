@@ -48,7 +48,7 @@ from tornado import websocket
 from xplane_bridge.bridges.conversions import aircraft_model
 from xplane_bridge.commands import experiment as main
 from xplane_bridge.common.signals import Interrupts
-from xplane_bridge.laboratory.experiments.display import View
+from xplane_bridge.laboratory.experiments.display import LiveView
 from xplane_bridge.laboratory.experiments.fly import conduct
 from xplane_bridge.laboratory.experiments.live import Live
 from xplane_bridge.laboratory.experiments.settings import (
@@ -138,7 +138,7 @@ def flown(tmp_path):
     with Live(0, 'a flight') as live:
         viewer = Viewer(live.address)
         assert viewer.subscribed.wait(30.0)
-        view = View(live, pace=8.0)
+        view = LiveView(live, pace=8.0)
         flight = open_flight(order, view)
         code = conduct(flight, view, Experiment(order, Files(), ''), Interrupts())
     viewer.thread.join(30.0)
@@ -206,7 +206,7 @@ def test_a_viewer_sees_the_end_of_a_flight_however_much_was_shown_before(tmp_pat
     with Live(0, 'a flight') as live:
         viewer = Viewer(live.address)
         assert viewer.subscribed.wait(30.0)
-        with open_flight(Order(scenario.load(str(path))), View(live)) as flight:
+        with open_flight(Order(scenario.load(str(path))), LiveView(live)) as flight:
             flight.start()
             # A server that is stopped at once has not sent all of these.
             for _ in range(100):

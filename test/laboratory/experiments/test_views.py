@@ -32,7 +32,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from harness import process
 from xplane_bridge.laboratory.experiments import live
-from xplane_bridge.laboratory.experiments.display import View
+from xplane_bridge.laboratory.experiments.display import LiveView
 from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
 from xplane_bridge.laboratory.nodes.record.recorder import message_class
 
@@ -138,7 +138,7 @@ def test_topics_that_they_show_exist_with_those_fields(ros, simulator):
 def test_the_name_of_a_phase_is_no_markup():
     """The text comes from a scenario file, and rich would fail on an unbalanced closing tag."""
     console = pytest.importorskip('rich.console').Console(width=100, file=StringIO())
-    view = View(None)
+    view = LiveView(None)
     last = defaultdict(float)
     console.print(view._panel('climb [/red] [bold]', 0.5, last))
     assert 'climb [/red] [bold]' in console.file.getvalue()

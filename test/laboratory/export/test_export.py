@@ -37,7 +37,7 @@ from vector_files import vectors
 from xplane_bridge.commands.export import main
 from xplane_bridge.common import optional
 from xplane_bridge.laboratory.export import recordings, resampling, writers
-from xplane_bridge.laboratory.export.tables import Batch, Column
+from xplane_bridge.laboratory.export.tables import RowBatch, TableColumn
 
 MSG = Path(__file__).resolve().parents[3] / 'msg'
 STORE = get_typestore(Stores.ROS2_JAZZY)
@@ -264,9 +264,9 @@ def test_names_that_become_the_same_stay_apart(tmp_path):
     io = pytest.importorskip('scipy.io', reason='scipy is not installed')
     long = 'l ' + 80 * 'x'
     names = ['time', 'ÖÖ' + long, long + 'y', 'units', '1 G', 'L_1', 'l 1']
-    batch = Batch('a/b', 'test', tuple(Column(name) for name in names), [
+    batch = RowBatch('a/b', 'test', tuple(TableColumn(name) for name in names), [
         [float(at)] for at in range(len(names))])
-    other = Batch('a.b', 'test', (Column('time'),), [[7.0]])
+    other = RowBatch('a.b', 'test', (TableColumn('time'),), [[7.0]])
     writers.write_mat(tmp_path / 'a.mat', iter((batch, other)), {}, print)
     found = io.loadmat(tmp_path / 'a.mat', simplify_cells=True)
     fields = {field: found['a_b'][field] for field in found['a_b']['names']}
@@ -396,10 +396,10 @@ def test_simulated_time_is_the_clock_of_what_has_no_stamp(tmp_path):
 
 def test_resampling_is_linear_and_never_beyond_the_data():
     times = [0.0, 0.1, 0.3, 0.3]
-    table = Batch('t', '', (
-        Column('time', unit='s'), Column('x'), Column('heading', unit='rad'),
-        Column('course', unit='deg'), Column('n', 'int32'), Column('s', 'str'),
-        *(Column(name, is_quaternion=True) for name in 'abcd')), [
+    table = RowBatch('t', '', (
+        TableColumn('time', unit='s'), TableColumn('x'), TableColumn('heading', unit='rad'),
+        TableColumn('course', unit='deg'), TableColumn('n', 'int32'), TableColumn('s', 'str'),
+        *(TableColumn(name, is_quaternion=True) for name in 'abcd')), [
         times, [0.0, 1.0, 0.0, 3.0], [3.0, -3.0, -3.0, -3.0], [350.0, 10.0, 10.0, 20.0],
         [1, 2, 3, 4], ['a', None, 'b', 'c'],
         # A turn by 90 degrees about the last axis, whose sign changes on the way.

@@ -26,7 +26,7 @@ from sick_aircraft import write
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.commands import experiment as command
-from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse, ScenarioError
 from xplane_bridge.laboratory.identification.motion.signals import IdentificationError
@@ -64,7 +64,7 @@ def sick(path, **given):
 
 
 def test_it_is_not_flown_on(dive):
-    assert dive.state is State.CRASHED
+    assert dive.state is FlightState.CRASHED
     assert dive.crash.at == dive.flown == pytest.approx(8.4, abs=0.05)
     assert (dive.error, dive.fault, dive.why) == (None, None, '')
     with pytest.raises(ValueError, match='the flight is crashed, expected ready'):
@@ -75,7 +75,7 @@ def test_it_is_not_flown_on(dive):
     assert dive.vehicle.state.time == pytest.approx(dive.flown, abs=1.0 / 60.0)
     assert (heights[1:] - heights[:-1]).max() < 1.0
     dive.close()
-    assert (dive.state, dive.crash.at) == (State.CLOSED, dive.flown)
+    assert (dive.state, dive.crash.at) == (FlightState.CLOSED, dive.flown)
 
 
 def test_what_was_after_it_is_not_reached_and_never_met(dive):
@@ -112,7 +112,7 @@ def test_a_step_after_it_is_not_reached():
 @pytest.mark.parametrize('rounding', ['xpc', 'xplane9', 'fdmdata'])
 def test_it_ends_behind_a_protocol_too(rounding, dive):
     flight = flown(parse('dive', DIVE), rounding=rounding)
-    assert flight.state is State.CRASHED
+    assert flight.state is FlightState.CRASHED
     assert flight.crash.kind == dive.crash.kind
     assert flight.flown == pytest.approx(dive.flown, abs=0.2)
 
@@ -142,7 +142,7 @@ def test_it_ends_while_somebody_gives_the_actions(dive):
     with flight:
         flight.start()
         # Many frames at once: those after it are not flown.
-        assert flight.step((-0.6, 0.0, 0.0, 0.7), 600) is State.CRASHED
+        assert flight.step((-0.6, 0.0, 0.0, 0.7), 600) is FlightState.CRASHED
         assert 6.0 < flight.flown < 9.0
         assert len(flight.history().series['altitude'].times) == math.ceil(
             flight.flown * 60.0 - 1e-6)
@@ -153,12 +153,12 @@ def test_one_that_crashes_before_anybody_is_engaged_has_crashed():
         {'at': 1.0, 'controls': {'elevator': -0.6}, 'for': 20.0}, {'at': 39.0, 'engage': True}]})
     flight = open_flight(Order(scenario, flown_by=FlownBy(actions='attitude')))
     with flight:
-        assert flight.start() is State.CRASHED
+        assert flight.start() is FlightState.CRASHED
 
 
 def test_what_diverges_is_told_with_what_diverged(tmp_path):
     flight = flown(sick(tmp_path, physics_rate=120))
-    assert flight.state is State.CRASHED
+    assert flight.state is FlightState.CRASHED
     assert flight.crash.outcome.startswith('crashed at 0.')
     assert 'diverged: its pitch rate was ' in flight.crash.outcome
     assert flight.crash.outcome.endswith(
@@ -201,14 +201,14 @@ def test_a_bad_rate_in_a_scenario_is_refused():
 def test_a_crash_may_be_expected(dive):
     expected = parse('dive', {**DIVE, 'expect_crash': True})
     flight = flown(expected)
-    assert flight.state is State.CRASHED
+    assert flight.state is FlightState.CRASHED
     crashed, whole, before, _, across, after, figure = flight.result().judgements
     assert str(crashed) == 'ends by a crash: 8.4 s'
     assert all(one.passed for one in (crashed, whole, before, figure))
     assert [(one.passed, one.reached) for one in (across, after)] == [(False, False)] * 2
     # And one that does not come is missed.
     level = flown(replace(expected, events=(), duration=2.0, criteria=()))
-    assert level.state is State.OVER
+    assert level.state is FlightState.OVER
     judged, = level.result().judgements
     assert (str(judged), judged.passed) == ('ends by a crash: never', False)
 
@@ -238,7 +238,7 @@ def test_what_a_file_of_gains_says_of_the_airframe_is_kept(tmp_path):
                      {'figure': 'airframe.never_exceed_speed', 'at_most': 100.0},
                      {'figure': 'airframe.load_factor_low', 'at_most': 100.0}]})
     flight = flown(scenario)
-    assert flight.state is State.OVER
+    assert flight.state is FlightState.OVER
     exceeded, speed, low = flight.result().judgements
     assert (exceeded.value, exceeded.passed) == (2.0, False)
     assert 60.0 < speed.value < 100.0
@@ -335,9 +335,9 @@ def test_a_fleet_says_who_has_crashed(tmp_path, capsys, dive):
 def test_a_fleet_is_the_same_however_many_frames_are_flown_at_once(frames):
     with open_flight(Order(parse('two', TWO))) as flight:
         flight.start()
-        while flight.state is State.READY:
+        while flight.state is FlightState.READY:
             flight.step(frames=frames)
-        assert flight.state is State.CRASHED
+        assert flight.state is FlightState.CRASHED
         assert (flight.crashed, flight.flown) == ('low', flight.crash.at)
         assert flight.flights['high'].flown == flight.flown
         found = [(one.criterion, one.value, one.passed, one.reached)
@@ -354,6 +354,6 @@ def test_a_fleet_whose_target_is_to_crash_passes_by_that(tmp_path):
     one = {**TWO['vehicles'][0], 'criteria': TWO['vehicles'][0]['criteria'][1:]}
     flight = flown(parse('two', {
         **TWO, 'criteria': [], 'vehicles': [one, target], 'midair': {'ends': False}}))
-    assert flight.state is State.CRASHED
+    assert flight.state is FlightState.CRASHED
     assert flight.crash_verdict == ''
     assert all(judgement.passed for judgement in flight.result().judgements)

@@ -22,7 +22,7 @@ import pytest
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.laboratory.control.cascade import Cascade
-from xplane_bridge.laboratory.flights.flight import Fault, State
+from xplane_bridge.laboratory.flights.flight import Fault, FlightState
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
 from xplane_bridge.laboratory.flights.scenario.start import apply_start, Start
@@ -82,19 +82,20 @@ def test_whatever_is_called_its_contract_holds(make, calls, begun):
     driver.do(*(['start'] if begun else []), *calls)
     # In whatever state it is left.
     driver.do('history', 'result', 'close', 'close', 'history', 'result', 'start', 'step', 'fly')
-    assert driver.flight.state is State.CLOSED
+    assert driver.flight.state is FlightState.CLOSED
 
 
 @pytest.mark.parametrize('make', [autopilot, actions])
 def test_it_is_flown_frame_by_frame_to_its_end(make):
     driver = make()
-    assert driver.do('start') is State.READY
+    assert driver.do('start') is FlightState.READY
     # By actions it begins where the first of them counts.
     first = driver.flight.time
     assert first == pytest.approx(0.05 if driver.action else 0.0)
     frames = round((0.2 - first) * 60.0)
-    assert driver.do(*['step', 'history', 'result', 'observation'] * (frames - 1)) is State.READY
-    assert driver.do('step') is State.OVER
+    assert driver.do(
+        *['step', 'history', 'result', 'observation'] * (frames - 1)) is FlightState.READY
+    assert driver.do('step') is FlightState.OVER
     assert driver.flight.flown == 0.2
     assert len(driver.flight.history().series['altitude'].times) == 13
 
@@ -104,7 +105,7 @@ def test_it_is_flown_frame_by_frame_to_its_end(make):
     (never, 'scenario never never engages a controller', 0.2)])
 def test_what_fails_says_why_and_by_whom(make, why, at):
     driver = make()
-    assert driver.do('fly', 'fly') is State.FAILED
+    assert driver.do('fly', 'fly') is FlightState.FAILED
     flight = driver.flight
     assert flight.why.startswith(why)
     assert flight.fault is (Fault.ORDER if make is never else Fault.FLIGHT)
@@ -118,7 +119,7 @@ def test_what_fails_says_why_and_by_whom(make, why, at):
 
 def test_a_controller_that_breaks_its_contract_is_to_blame():
     driver = broken(ControllerError('it is silent'))
-    assert driver.do('fly') is State.FAILED
+    assert driver.do('fly') is FlightState.FAILED
     assert driver.flight.fault is Fault.CONTROLLER
 
 
@@ -126,7 +127,7 @@ def test_an_interrupt_ends_it_and_is_passed_on():
     driver = broken(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         driver.flight.fly()
-    assert driver.flight.state is State.CLOSED
+    assert driver.flight.state is FlightState.CLOSED
     assert driver.flight.began
     driver.do('history', 'result')
 
@@ -135,4 +136,4 @@ def test_as_a_context_it_is_closed_at_the_end():
     with pytest.raises(RuntimeError, match='mine'), open_flight(Order(SCENARIO)) as flight:
         flight.start()
         raise RuntimeError('mine')
-    assert flight.state is State.CLOSED
+    assert flight.state is FlightState.CLOSED

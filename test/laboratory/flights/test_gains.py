@@ -25,7 +25,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from xplane_bridge.laboratory.campaigns.plan import plan as plans
 from xplane_bridge.laboratory.campaigns.plan.plan import PlanError
 from xplane_bridge.laboratory.control import gains
-from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.laws import make_autopilot
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse, ScenarioError
@@ -61,7 +61,7 @@ def flight(untuned, events=None, **initial):
 def law(scenario):
     """Return the law that flies a scenario."""
     flown = open_flight(Order(scenario))
-    assert flown.start() is State.READY
+    assert flown.start() is FlightState.READY
     return flown.vehicle.law
 
 
@@ -89,7 +89,7 @@ def test_an_episode_above_the_controls_refuses_it(untuned):
     with pytest.raises(ValueError, match=SENTENCE):
         open_flight(Order(flight(untuned), flown_by=FlownBy(actions='attitude')))
     episode = open_flight(Order(flight(untuned), flown_by=FlownBy(actions='controls')))
-    assert episode.start() is State.READY
+    assert episode.start() is FlightState.READY
     assert episode.observation().size
 
 
@@ -147,7 +147,7 @@ def test_a_parameter_file_for_bringup_brings_the_gains_of_its_aircraft(tmp_path,
 def test_where_no_autopilot_flies_none_are_needed(untuned):
     released = flight(untuned, [{'at': 0.5, 'doublet': {'axis': 'elevator', 'amplitude': 0.02},
                                  'for': 1.0}])
-    assert open_flight(Order(released)).start() is State.READY
+    assert open_flight(Order(released)).start() is FlightState.READY
     for sim in ('core', 'xpc'):
         check(order_of(released, sim=sim))
     check(order_of(flight(untuned), sim='xpc', controller='mine'))

@@ -25,7 +25,7 @@ import yaml
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.laboratory.flights.core import CoreFlight, on_simulated_ground
-from xplane_bridge.laboratory.flights.flight import Silent, State
+from xplane_bridge.laboratory.flights.flight import FlightState, Silent
 from xplane_bridge.laboratory.flights.order import FlownBy, Link, Order
 from xplane_bridge.laboratory.flights.refusals import refusals
 from xplane_bridge.laboratory.flights.scenario import scenario
@@ -56,7 +56,7 @@ def test_the_shipped_circuit_meets_its_criteria(sensors):
     assert 190.0 < height.max() - height[0] < 215.0
     # It ends where it stands: nobody waits for the rest.
     assert 400.0 < flight.flown < 520.0
-    assert flight.state is State.OVER
+    assert flight.state is FlightState.OVER
     end = flight.flown
     assert np.ptp(flight.history().series['east'].between(end - 2.0, end).values) < 0.1
     # And holds no surface against the wind that it does not move in.
@@ -135,7 +135,7 @@ def test_a_runway_whose_elevation_is_not_given_is_as_high_as_the_ground_there():
 def test_a_take_off_that_cannot_be_flown_ends_the_flight_with_a_sentence():
     wrong = circuit(initial={'heading_deg': 180.0}, duration=5.0)
     flight = CoreFlight(Order(wrong), Silent())
-    assert flight.fly() is State.FAILED
+    assert flight.fly() is FlightState.FAILED
     assert 'its heading is 180 deg, expected that of the runway, 90 deg' in str(flight.error)
 
 

@@ -33,9 +33,9 @@ from xplane_bridge.laboratory.identification.checks import (
 from xplane_bridge.laboratory.identification.estimation.equation_error import equation_error
 from xplane_bridge.laboratory.identification.identify import identify
 from xplane_bridge.laboratory.identification.manoeuvres import manoeuvres
-from xplane_bridge.laboratory.identification.motion.equations import LATERAL, Motion
+from xplane_bridge.laboratory.identification.motion.equations import CheckedManoeuvre, LATERAL
 from xplane_bridge.laboratory.identification.motion.signals import (
-    Flight,
+    FlightSignals,
     IdentificationError,
     Manoeuvre,
 )
@@ -47,7 +47,7 @@ def flight(**changed):
     values = dict(exact.values)
     for name, change in changed.items():
         values[name] = change(values[name].copy(), exact.times)
-    return Flight('flight.csv', exact.times, values)
+    return FlightSignals('flight.csv', exact.times, values)
 
 
 def at(begin, end, value):
@@ -62,7 +62,7 @@ def times_with(change):
     whole = flight()
     times = whole.times.copy()
     change(times)
-    return Flight(whole.source, times, whole.values)
+    return FlightSignals(whole.source, times, whole.values)
 
 
 def test_an_elevator_input_is_found_by_itself():
@@ -73,7 +73,7 @@ def test_an_elevator_input_is_found_by_itself():
 
 def test_windows_of_a_scenario_count_if_something_moves():
     whole = flight()
-    known = Flight(whole.source, whole.times, whole.values, (
+    known = FlightSignals(whole.source, whole.times, whole.values, (
         Manoeuvre('doublet_elevator', 0.5, 5.0), Manoeuvre('route', 5.0, 7.0),
         Manoeuvre('doublet_rudder', 7.0, 9.0)))
     assert [one.name for one in manoeuvres(known)] == ['doublet_elevator']
@@ -122,7 +122,7 @@ def test_a_manoeuvre_in_which_the_aircraft_broke_is_left_out():
     later = 10.0 + once.times
     spun = {name: np.concatenate((values, 6.0 + values if name == 'pitch_rate' else values))
             for name, values in once.values.items()}
-    found = identify([Flight(once.source, np.concatenate((once.times, later)), spun, (
+    found = identify([FlightSignals(once.source, np.concatenate((once.times, later)), spun, (
         Manoeuvre('3211_elevator', 0.0, 9.9), Manoeuvre('doublet_elevator', 10.0, 19.9)))],
         synthetic.AIRFRAME)
     assert len(found.forms['longitudinal'].motions) == 1
@@ -189,7 +189,7 @@ def test_without_excitation_there_is_no_estimate():
 def test_another_flight_condition_is_refused():
     def faster(values, times):
         return values * np.where(times < 5.0, 1.0, 1.4)
-    motions = [Motion(one, one, synthetic.AIRFRAME) for one in (
+    motions = [CheckedManoeuvre(one, one, synthetic.AIRFRAME) for one in (
         flight(), flight(true_airspeed=faster))]
     check_condition(LATERAL, motions[:1])
     with pytest.raises(IdentificationError, match='is 50 m/s in flight.csv and 70 m/s in flight'):
@@ -198,7 +198,7 @@ def test_another_flight_condition_is_refused():
 
 def test_more_than_fits_in_memory_is_refused():
     whole = flight()
-    long = Flight(whole.source, np.arange(40.0 * len(whole.times)) * synthetic.STEP, {
+    long = FlightSignals(whole.source, np.arange(40.0 * len(whole.times)) * synthetic.STEP, {
         name: np.tile(values, 40) for name, values in whole.values.items()}, tuple(
             Manoeuvre('doublet_elevator', 10.0 * n + 0.5, 10.0 * n + 9.0) for n in range(31)))
     with pytest.raises(IdentificationError, match='31 manoeuvres with .* expected at most 30'):
@@ -223,8 +223,9 @@ def test_an_autopilot_in_turns_tells_nothing():
     values = dict(flown.flight.values)
     values['rudder'] = (0.3 * values['sideslip'] - 0.2 * values['yaw_rate']
                         - 0.1 * values['roll'] + 0.05 * values['rudder'])
-    turning = Flight('flight.csv', flown.times, values, (Manoeuvre('inputs at 0.0 s', 0.0, 14.0),))
-    motion = Motion(turning, turning, synthetic.AIRFRAME)
+    turning = FlightSignals(
+        'flight.csv', flown.times, values, (Manoeuvre('inputs at 0.0 s', 0.0, 14.0),))
+    motion = CheckedManoeuvre(turning, turning, synthetic.AIRFRAME)
     with pytest.raises(IdentificationError, match=(
             'rudder follows states and attitude from 0.0 s .* explain 99 % of it')):
         check_regression(LATERAL, [motion], equation_error(LATERAL, [motion]))

@@ -90,17 +90,18 @@ def test_what_was_not_identified_is_in_no_model_and_no_table_of_modes():
 @pytest.mark.parametrize('model', ['c172p', 'T37'])
 def test_of_jsbsims_own_derivatives_it_is_jsbsims_own_linear_model(model):
     pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
-    from xplane_bridge.laboratory.identification.truth import Known
+    from xplane_bridge.laboratory.identification.truth import ReferenceAircraft
     from xplane_bridge.simulation.aircraft.studies.linearize import linearize
     from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
     speed, density = (55.0, 1.1) if model == 'c172p' else (150.0, 0.9)
-    known = Known(model, speed, density)
+    known = ReferenceAircraft(model, speed, density)
     spare, _ = in_steady_flight(
         model, *disturbances.altitude_and_airspeed(speed, density))
     whole = linearize(spare, 'differences')
     state = spare.state
     mine = disturbances.linear_model(
-        {one: slope.value for one, slope in known.truth().slopes.items()}, disturbances.Flown(
+        {one: slope.value for one, slope in known.truth().slopes.items()},
+        disturbances.FlightCondition(
             known.airframe, state.tas, state.density, state.alpha,
             {'throttle': state.engines[0].throttle}), ('longitudinal', 'lateral', 'speed'))
     assert state.density == pytest.approx(density, rel=0.01)

@@ -23,9 +23,9 @@ import pytest
 from xplane_bridge.common.machine import LOST
 from xplane_bridge.laboratory.identification.pooled import (
     as_mapping,
+    IdentificationJob,
     IDENTIFIED,
     identified,
-    Job,
     lines,
     pooled,
     REFUSED,
@@ -34,7 +34,7 @@ from xplane_bridge.laboratory.identification.pooled import (
 
 def mean_of(values, deviation):
     """Return the mean of a derivative by flights with these values."""
-    rows = [Job(number, '').row(IDENTIFIED, derivatives={
+    rows = [IdentificationJob(number, '').row(IDENTIFIED, derivatives={
         'C_m_q': ('', [value, deviation, math.nan, math.nan])})
         for number, value in enumerate(values)]
     return pooled(rows)['C_m_q'].mean
@@ -59,7 +59,8 @@ def test_a_flight_that_the_machine_has_lost_is_not_one_that_cannot_be_identified
         raise OSError(errno.ENOSPC, 'No space left on device')
 
     monkeypatch.setattr('xplane_bridge.laboratory.identification.pooled.read_recording', full)
-    found = [identified(Job(0, 'a.mcap')), Job(1, 'b.mcap').row(REFUSED, 'too short')]
+    found = [identified(
+        IdentificationJob(0, 'a.mcap')), IdentificationJob(1, 'b.mcap').row(REFUSED, 'too short')]
     assert [row['outcome'] for row in found] == [LOST, REFUSED]
     said = list(lines(found, {}))
     assert said[0] == '0 flights of 2 identified, each by itself'

@@ -25,7 +25,7 @@ from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.laboratory.sensors.gnss import Fix
-from xplane_bridge.laboratory.sensors.imu import Motion
+from xplane_bridge.laboratory.sensors.imu import BodyMotion
 from xplane_bridge.laboratory.sensors.specification import (
     Figures,
     FiguresError,
@@ -37,7 +37,7 @@ from xplane_bridge.laboratory.sensors.suite import Suite
 
 STEP = 20_000_000
 PLACE = Fix(47.4, 8.5, 1500.0)
-MOTION = Motion(
+MOTION = BodyMotion(
     axes.euler_to_quaternion(0.3, -0.1, 1.2), (0.1, -0.2, 0.3), (0.5, 0.2, 9.8))
 VELOCITY = (30.0, 40.0, 1.0)
 
@@ -200,7 +200,7 @@ def test_what_is_not_fitted_is_unknown():
     suite = Suite(figures(imu={'gyroscope': {}}, air_data={'static_pressure': {}}), 0)
     stamp = next(iter(stamps(1.0)))
     motion = suite.show_motion(stamp, MOTION)[0].reading.motion
-    assert motion == Motion(None, MOTION.angular_velocity, None)
+    assert motion == BodyMotion(None, MOTION.angular_velocity, None)
     assert suite.show_air(stamp, AIR)[0].reading == Air(static_pressure=AIR.static_pressure)
     assert not suite.show_position(stamp, PLACE)
     assert not Suite(Figures(), 0).show_velocity(stamp, VELOCITY)

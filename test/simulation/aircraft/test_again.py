@@ -25,8 +25,8 @@ jsbsim = pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from xplane_bridge.simulation.aircraft import model_pool, trims  # noqa: E402
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft  # noqa: E402
 from xplane_bridge.simulation.aircraft.initial import Initial  # noqa: E402
-from xplane_bridge.simulation.aircraft.model_pool import Kind  # noqa: E402
-from xplane_bridge.simulation.aircraft.trims import Wanted  # noqa: E402
+from xplane_bridge.simulation.aircraft.model_pool import ModelSpec  # noqa: E402
+from xplane_bridge.simulation.aircraft.trims import TrimCondition  # noqa: E402
 
 DT = 1.0 / 120.0
 INITIALS = {
@@ -120,7 +120,7 @@ def test_a_rocket_keeps_its_impulse_so_another_one_is_loaded():
     aircraft.set_controls(throttle=1.0)
     aircraft.advance(1.0)
     assert not aircraft._model.renew(0)
-    assert Kind('c172p', DT).load(0).renew(0)
+    assert ModelSpec('c172p', DT).load(0).renew(0)
 
 
 def test_a_model_whose_properties_were_written_is_not_kept():
@@ -167,12 +167,12 @@ def test_no_more_trims_and_models_are_kept_than_are_stated(monkeypatch):
     for altitude in (1000.0, 1100.0, 1200.0):
         Aircraft(initial=Initial(altitude_msl=altitude)).retire()
     assert [wanted.at[2] for wanted in trims._known] == [1100.0, 1200.0]
-    kinds = [Kind('c172p', 1.0 / rate) for rate in range(100, 111)]
+    kinds = [ModelSpec('c172p', 1.0 / rate) for rate in range(100, 111)]
     model = kinds[0].load(0)
     for kind in kinds:
         kind.keep(model)
     assert [kind for kind, _ in model_pool._kept] == kinds[-8:]
-    assert isinstance(next(iter(trims._known)), Wanted)
+    assert isinstance(next(iter(trims._known)), TrimCondition)
 
 
 def test_after_a_reset_that_cannot_be_trimmed_the_next_one_can():

@@ -25,7 +25,7 @@ from sick_aircraft import write
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
-from xplane_bridge.bridges.conversions.airframe_events import EnvelopeLimits, Kind
+from xplane_bridge.bridges.conversions.airframe_events import AirframeEventKind, EnvelopeLimits
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
@@ -58,7 +58,8 @@ def test_a_dive_ends_where_the_first_of_it_touches():
         before = aircraft.state
         aircraft.advance(1.0 / 60.0)
     crash = aircraft.crash
-    assert (crash.kind, crash.quantity, crash.surface) == (Kind.STRUCK, 'sink_rate', 'ground')
+    assert (crash.kind, crash.quantity, crash.surface) == (
+        AirframeEventKind.STRUCK, 'sink_rate', 'ground')
     # Its nose, and no later than the last frame.
     assert 0.0 < before.altitude_agl < 4.0
     assert crash.value == pytest.approx(before.v_down, abs=0.5)
@@ -106,7 +107,7 @@ def test_a_wing_tip_that_touches_is_a_strike():
     aircraft.teleport(roll_deg=40.0, velocity_ned=(0.0, 30.0, 0.5))
     aircraft.advance(1.0)
     assert aircraft.crash is not None
-    assert aircraft.crash.kind is Kind.STRUCK
+    assert aircraft.crash.kind is AirframeEventKind.STRUCK
     # It hardly sinks: its speed along the ground is what it strikes with.
     assert aircraft.crash.quantity == 'ground_speed'
     assert aircraft.crash.value == pytest.approx(30.0, abs=3.0)
@@ -155,7 +156,7 @@ def test_a_state_that_is_no_number_has_diverged(property_name):
     aircraft._model.set(property_name, math.nan)
     aircraft.advance(0.5)
     assert aircraft.crash is not None
-    assert aircraft.crash.kind is Kind.DIVERGED
+    assert aircraft.crash.kind is AirframeEventKind.DIVERGED
     assert aircraft.crash.at == pytest.approx(1.0, abs=0.1)
     assert 'diverged: ' in aircraft.crash.outcome
     assert math.isfinite(sum(value for value in aircraft.state if isinstance(value, float)))
@@ -171,7 +172,8 @@ def test_a_mode_that_is_too_fast_for_its_steps_diverges(tmp_path, rate):
         assert aircraft.crash is None
         return
     assert aircraft.crash is not None
-    assert (aircraft.crash.kind, aircraft.crash.quantity) == (Kind.DIVERGED, 'pitch_rate')
+    assert (
+        aircraft.crash.kind, aircraft.crash.quantity) == (AirframeEventKind.DIVERGED, 'pitch_rate')
     assert aircraft.crash.at < 0.5
     assert 'diverged: its pitch rate was' in str(aircraft.crash)
 

@@ -26,7 +26,7 @@ from xplane_bridge.simulation.aircraft.aircraft import Aircraft  # noqa: E402
 from xplane_bridge.simulation.aircraft.initial import Initial  # noqa: E402
 from xplane_bridge.simulation.aircraft.loading.load import import_jsbsim  # noqa: E402
 from xplane_bridge.simulation.aircraft.model import Model  # noqa: E402
-from xplane_bridge.simulation.aircraft.model_pool import Kind  # noqa: E402
+from xplane_bridge.simulation.aircraft.model_pool import ModelSpec  # noqa: E402
 from xplane_bridge.simulation.aircraft.plant import AS_IN_ITS_FILE, Plant  # noqa: E402
 from xplane_bridge.simulation.aircraft.state import POUND  # noqa: E402
 
@@ -134,7 +134,7 @@ def test_an_axis_is_all_of_its_functions():
 def test_actuators_are_limited_in_rate_and_late():
     """By hand: the command of 7 frames ago, towards which it goes by 1/60 in a frame."""
     rate, late = 2.0, 6
-    model = Kind('c172p', DT, plant=Plant(
+    model = ModelSpec('c172p', DT, plant=Plant(
         actuator_rate=rate, actuator_delay=5 * DT, command_delay=DT)).load(0)
     model.reach_commands()
     commands = [0.0] * 10 + [0.3] * 30 + [-0.1] * 40 + [0.0, 0.02] * 10
@@ -151,7 +151,7 @@ def test_actuators_are_limited_in_rate_and_late():
 
 
 def test_a_throttle_is_late_by_the_delay_of_commands_only():
-    model = Kind('c172p', DT, plant=Plant(actuator_delay=0.5, command_delay=0.1)).load(0)
+    model = ModelSpec('c172p', DT, plant=Plant(actuator_delay=0.5, command_delay=0.1)).load(0)
     model.reach_commands()
     model.set('fcs/throttle-cmd-norm[0]', 0.8)
     found = []
@@ -163,7 +163,7 @@ def test_a_throttle_is_late_by_the_delay_of_commands_only():
 
 @pytest.mark.parametrize('rate', [100, 240])
 def test_the_rate_of_an_actuator_is_per_second_at_any_step(rate):
-    model = Kind('c172p', 1.0 / rate, plant=Plant(actuator_rate=0.5)).load(0)
+    model = ModelSpec('c172p', 1.0 / rate, plant=Plant(actuator_rate=0.5)).load(0)
     model.set('fcs/elevator-cmd-norm', 1.0)
     model.settle(rate)
     assert model.get('fcs/plant-elevator-cmd-norm') == pytest.approx(0.5, abs=1.0 / rate)

@@ -147,13 +147,13 @@ def done(ros, future):
 
 
 def test_numbers_are_those_of_the_definitions():
-    for result in standard.Result:
+    for result in standard.ResultCode:
         owner = Result if result < 100 else SetSimulationState.Response
         name = f'RESULT_{result.name}' if result < 100 else result.name
         assert getattr(owner, name) == result
-    for state in standard.State:
+    for state in standard.StateCode:
         assert getattr(SimulationState, f'STATE_{state.name}') == state
-    for feature in standard.Feature:
+    for feature in standard.FeatureCode:
         assert getattr(SimulatorFeatures, feature.name) == feature
     assert ResetSimulation.Request.SCOPE_STATE == standard.SCOPE_STATE
     assert SetEntityState.Response.INVALID_POSE == standard.INVALID_POSE

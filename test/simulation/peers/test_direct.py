@@ -29,7 +29,7 @@ from xplane_bridge.laboratory.flights.rounding import make_rounding
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.direct import DirectFrontend
 from xplane_bridge.simulation.peers.lockstep import Lockstep
-from xplane_bridge.simulation.peers.server import Simulation
+from xplane_bridge.simulation.peers.server import SimulatedComputer
 from xplane_bridge.simulation.peers.world import World
 
 FRAME = 1.0 / 60.0
@@ -63,7 +63,7 @@ def fly_direct(rounded):
         states.append(state)
         frontend.told()
 
-    simulation = Simulation(
+    simulation = SimulatedComputer(
         [frontend], lambda: World(aircraft()), on_frame=on_frame,
         lockstep=Lockstep(frontend.endpoints[0]))
     simulation.open(0.0)

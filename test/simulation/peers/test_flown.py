@@ -27,8 +27,8 @@ from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.peers.flown import beside, fly_beside
 from xplane_bridge.simulation.peers.lockstep import Lockstep
-from xplane_bridge.simulation.peers.server import Simulation
-from xplane_bridge.simulation.peers.standard.entities import Entities, Motion, ROBOT
+from xplane_bridge.simulation.peers.server import SimulatedComputer
+from xplane_bridge.simulation.peers.standard.entities import Entities, EntityMotion, ROBOT
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xpc import XpcFrontend
 from xplane_bridge.simulation.peers.xplane.datarefs import DatarefStore
@@ -55,7 +55,7 @@ class Run:
 
     def __init__(self, *models):
         self.endpoint = MemoryEndpoint()
-        self.simulation = Simulation(
+        self.simulation = SimulatedComputer(
             [XpcFrontend(self.endpoint)], lambda: world_of(*models),
             lockstep=Lockstep(self.endpoint))
         self.simulation.open(0.0)
@@ -158,8 +158,8 @@ def test_each_is_an_entity_that_can_be_placed_and_trimmed():
     assert entities.info('aircraft_1').tags == ('aircraft', 'flown', 'T37')
     assert 'kinematics' in entities.info('aircraft_2').description
     up = entities.motion('aircraft_1').position[2]
-    north = Motion((500.0, 0.0, 2000.0), (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)),
-                   (0.0, 100.0, 0.0))
+    north = EntityMotion((500.0, 0.0, 2000.0), (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)),
+                         (0.0, 100.0, 0.0))
     entities.place('aircraft_1', north, trimmed=True)
     assert entities.motion('aircraft_1').position == pytest.approx((500.0, 0.0, 2000.0), abs=0.5)
     assert up == pytest.approx(1500.0, abs=1.0)

@@ -27,7 +27,7 @@ from memory_endpoint import MemoryEndpoint
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.endpoints import UdpEndpoint
 from xplane_bridge.simulation.peers.lockstep import Lockstep
-from xplane_bridge.simulation.peers.server import Server, Simulation
+from xplane_bridge.simulation.peers.server import Server, SimulatedComputer
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xpc import XpcFrontend
 from xplane_bridge.simulation.peers.xplane_udp.frontend import XplaneUdpFrontend
@@ -56,7 +56,7 @@ class Run:
 
     def __init__(self, make_frontend=XpcFrontend, model='c172p'):
         self.endpoint = MemoryEndpoint()
-        self.simulation = Simulation(
+        self.simulation = SimulatedComputer(
             [make_frontend(self.endpoint)], lambda: World(Aircraft(model)),
             lockstep=Lockstep(self.endpoint))
         self.now = 0.0
@@ -250,7 +250,8 @@ def fly(seed, frames, pauses):
         return world
 
     endpoint = UdpEndpoint()
-    server = Server(Simulation([XpcFrontend(endpoint)], make_world, lockstep=Lockstep(endpoint)))
+    server = Server(
+        SimulatedComputer([XpcFrontend(endpoint)], make_world, lockstep=Lockstep(endpoint)))
     server.start()
     replies = []
     try:

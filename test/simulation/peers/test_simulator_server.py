@@ -33,7 +33,7 @@ from xplane_bridge.bridges.links.udp import LinkError, UdpSocket
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.endpoints import UdpEndpoint
 from xplane_bridge.simulation.peers.faults import Faults, SimulatorCrashError
-from xplane_bridge.simulation.peers.server import News, running, Simulation
+from xplane_bridge.simulation.peers.server import LastCommanded, running, SimulatedComputer
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xpc import XpcFrontend
 
@@ -68,7 +68,7 @@ class Run:
     def __init__(self, faults=None, **options):
         self.endpoint = MemoryEndpoint(faults)
         self.frontend = XpcFrontend(self.endpoint, beacon_interfaces=('127.0.0.1',), **options)
-        self.simulation = Simulation(
+        self.simulation = SimulatedComputer(
             [self.frontend], lambda: World(Aircraft()), 50.0, faults)
         self.now = 0.0
         self.simulation.open(self.now)
@@ -419,7 +419,7 @@ def test_loss_over_a_real_socket(client):
 @pytest.mark.parametrize('rate', [0.0, -1.0, float('nan'), float('inf')])
 def test_bad_frame_rates_are_refused(rate):
     with pytest.raises(ValueError, match='frame_rate'):
-        Simulation([], lambda: None, rate)
+        SimulatedComputer([], lambda: None, rate)
 
 
 # At its end
@@ -428,7 +428,7 @@ def test_bad_frame_rates_are_refused(rate):
 def test_only_what_commands_anything_new_is_news():
     run = Run()
     run.frame(GETC, ELEVATOR_A_QUARTER)
-    news = News([run.frontend])
+    news = LastCommanded([run.frontend])
     assert news.last_at == 0.0
     for requests, at in (
             ((GETC,), 0.0), ((ELEVATOR_A_QUARTER,), 0.04), ((ELEVATOR_A_QUARTER, GETP), 0.04),
@@ -439,7 +439,7 @@ def test_only_what_commands_anything_new_is_news():
 
 def test_a_flood_of_news_ends_it():
     run = Run()
-    news = News([run.frontend])
+    news = LastCommanded([run.frontend])
     for number in range(5000):
         run.endpoint.listener(struct.pack('<4sI', b'DREF', number), float(number))
     assert news.last_at == 4095.0

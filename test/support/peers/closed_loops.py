@@ -25,7 +25,7 @@ from xplane_bridge.bridges.conversions.xplane import levers as xplane_levers
 from xplane_bridge.bridges.conversions.xplane import state as xplane
 from xplane_bridge.bridges.fdmdata import conversion as huginn
 from xplane_bridge.bridges.fdmdata.protocol import Command
-from xplane_bridge.bridges.fdmdata.session import CONTROLS_CHANNEL, FdmdataSession, Wanted
+from xplane_bridge.bridges.fdmdata.session import CONTROLS_CHANNEL, FdmdataSession, PollEntry
 from xplane_bridge.bridges.fdmdata.session import Telemetry as FdmdataTelemetry
 from xplane_bridge.bridges.xpc.conversion import LocalAxes
 from xplane_bridge.bridges.xpc.session import Polled, Telemetry, XpcSession
@@ -101,10 +101,10 @@ class FdmdataLoop:
         self.session = FdmdataSession()
         self.session.start(0.0)
         self.session.set_plan({
-            'gps': Wanted((Command.GPS,), 20.0),
-            'imu': Wanted((Command.ACCELEROMETER, Command.GYROSCOPE, Command.INS), 50.0),
-            'air': Wanted((Command.THERMOMETER, Command.PITOT_TUBE, Command.STATIC_PRESSURE,
-                           Command.GPS), 10.0),
+            'gps': PollEntry((Command.GPS,), 20.0),
+            'imu': PollEntry((Command.ACCELEROMETER, Command.GYROSCOPE, Command.INS), 50.0),
+            'air': PollEntry((Command.THERMOMETER, Command.PITOT_TUBE, Command.STATIC_PRESSURE,
+                              Command.GPS), 10.0),
         }, 0.0)
         self.now = 0.0
         self.fix = self.air = None
@@ -128,7 +128,7 @@ class FdmdataLoop:
         return states
 
     def _take(self, sample):
-        state = huginn.vehicle_state(sample.values, huginn.Reading())
+        state = huginn.vehicle_state(sample.values, huginn.Interpretation())
         if sample.name == 'gps':
             self.fix = state
         elif sample.name == 'air':

@@ -116,7 +116,7 @@ class ScriptedPlugin(Plugin):
         written: dict[str, tuple[float, ...]] = {}
         if isinstance(request, xpc.SetDatarefs):
             written = dict(request.items)
-        elif isinstance(request, xpc.Controls) and request.aircraft == 0:
+        elif isinstance(request, xpc.SetControls) and request.aircraft == 0:
             if request.throttle is not None:
                 written[THROTTLE] = (request.throttle,)
             written.update(

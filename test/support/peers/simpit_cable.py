@@ -19,7 +19,7 @@ import random
 from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.protocol import PROFILES
 from xplane_bridge.bridges.simpit.session import ProfileHint, SimpitSession, Telemetry
-from xplane_bridge.simulation.peers.simpit import Command, PluginSession
+from xplane_bridge.simulation.peers.simpit import DeviceCommand, PluginSession
 
 ALTITUDE = simpit.Altitude(1234.5, 67.25)      # 00509a4400808642 in the recordings
 # What the session registers for itself: altitude, scene change, action status, vessel change.
@@ -109,7 +109,7 @@ class Cable:
         return found
 
     def commands(self):
-        found = [event.message for event in of_kind(self.events['plugin'], Command)]
+        found = [event.message for event in of_kind(self.events['plugin'], DeviceCommand)]
         self.events['plugin'].clear()
         return found
 

@@ -18,7 +18,7 @@ import threading
 
 from xplane_bridge.bridges.links.serial import SerialLoop
 from xplane_bridge.simulation.peers.simpit import (
-    Command,
+    DeviceCommand,
     DeviceHandshake,
     PluginSession,
     Subscriptions,
@@ -74,7 +74,7 @@ class Plugin(_OnPty):
 
     @property
     def commands(self):
-        return [event.message for event in self.events if isinstance(event, Command)]
+        return [event.message for event in self.events if isinstance(event, DeviceCommand)]
 
     @property
     def channels(self):

@@ -32,10 +32,10 @@ _SAID = {
     'sim/weather/aircraft/barometer_current_pas': 95_000.0, levers.ENGINE_COUNT: 1.0,
     'sim/version/xplane_internal_version': 121001.0}
 _REPLIES = {
-    Command.GPS: fdmdata.Gps, Command.ACCELEROMETER: fdmdata.Accelerometer,
-    Command.GYROSCOPE: fdmdata.Gyroscope, Command.MAGNETOMETER: fdmdata.Magnetometer,
-    Command.THERMOMETER: fdmdata.Thermometer, Command.PITOT_TUBE: fdmdata.PitotTube,
-    Command.STATIC_PRESSURE: fdmdata.StaticPressure, Command.INS: fdmdata.Ins}
+    Command.GPS: fdmdata.GpsReply, Command.ACCELEROMETER: fdmdata.AccelerometerReply,
+    Command.GYROSCOPE: fdmdata.GyroscopeReply, Command.MAGNETOMETER: fdmdata.MagnetometerReply,
+    Command.THERMOMETER: fdmdata.ThermometerReply, Command.PITOT_TUBE: fdmdata.PitotTubeReply,
+    Command.STATIC_PRESSURE: fdmdata.StaticPressureReply, Command.INS: fdmdata.InsReply}
 
 
 def _value(name, now):
@@ -62,7 +62,7 @@ class SteadyPlugin(Plugin):
 
     def obey(self, request, data):
         """Count controls."""
-        self.commands += isinstance(request, xpc.Controls)
+        self.commands += isinstance(request, xpc.SetControls)
 
 
 class SteadyXPlane:
@@ -98,7 +98,7 @@ class SteadyXPlane:
 def huginn_reply(data, now):
     """Return Huginn's reply to a request, b'' to controls."""
     message = fdmdata.decode(data, 'bridge')
-    if not isinstance(message, fdmdata.Request):
+    if not isinstance(message, fdmdata.SensorRequest):
         return b''
     kind = _REPLIES[message.command]
     # So slowly that it is no jump, as that of a Huginn that was restarted.

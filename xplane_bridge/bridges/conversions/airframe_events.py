@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from xplane_bridge.common.units import DEGREE
 
 
-class Kind(StrEnum):
+class AirframeEventKind(StrEnum):
     """What has happened to an airframe."""
 
     DIVERGED = 'diverged'
@@ -48,7 +48,7 @@ class AirframeEvent:
     struck, and ``hint`` the rest of its sentence, if there is more to say.
     """
 
-    kind: Kind
+    kind: AirframeEventKind
     quantity: str
     value: float
     limit: float = math.nan
@@ -58,14 +58,14 @@ class AirframeEvent:
     hint: str = ''
 
     def __str__(self) -> str:
-        if self.kind is Kind.STRUCK:
+        if self.kind is AirframeEventKind.STRUCK:
             nose = f'{abs(self.pitch) / DEGREE:.0f} deg nose {"down" if self.pitch < 0 else "up"}'
             speed = f'{self.value:.0f}' if self.value >= 9.95 else f'{self.value:.1f}'
             along = ' over ground' if self.quantity == 'ground_speed' else ''
             said = f'struck the {self.surface} with {speed} m/s{along}, {nose}'
-        elif self.kind is Kind.REPORTED:
+        elif self.kind is AirframeEventKind.REPORTED:
             said = 'reported by the simulator'
-        elif self.kind is Kind.DIVERGED:
+        elif self.kind is AirframeEventKind.DIVERGED:
             said = 'diverged: its state is no longer finite' if math.isnan(self.value) else (
                 f'diverged: its {self.quantity.replace("_", " ")} was {self._shown(self.value)}')
         else:
@@ -76,7 +76,7 @@ class AirframeEvent:
     @property
     def outcome(self) -> str:
         """Return it as the outcome of a flight."""
-        what = 'beyond the envelope' if self.kind is Kind.BEYOND else 'crashed'
+        what = 'beyond the envelope' if self.kind is AirframeEventKind.BEYOND else 'crashed'
         return f'{what} at {self.at:.1f} s: {self}'
 
     @property
@@ -97,7 +97,7 @@ class AirframeEvent:
         return f'{value:.1f} g' if self.quantity == 'load_factor' else f'{value:.1f} m/s'
 
 
-DIVERGED = AirframeEvent(Kind.DIVERGED, 'state', math.nan)
+DIVERGED = AirframeEvent(AirframeEventKind.DIVERGED, 'state', math.nan)
 """A state that is not finite, or that JSBSim itself gave up."""
 
 

@@ -31,16 +31,16 @@ from xplane_bridge.bridges.conversions.geodesy import geocentric_to_geodetic_lat
 from xplane_bridge.bridges.conversions.plausibility import AIR_BOUNDS, place_fault
 from xplane_bridge.bridges.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.bridges.fdmdata.protocol import (
-    Accelerometer,
+    AccelerometerReply,
     Command,
-    Gps,
-    Gyroscope,
-    Ins,
-    PitotTube,
+    GpsReply,
+    GyroscopeReply,
+    InsReply,
+    PitotTubeReply,
     SENSOR_REPLIES,
     SensorReply,
-    StaticPressure,
-    Thermometer,
+    StaticPressureReply,
+    ThermometerReply,
 )
 from xplane_bridge.common.units import (
     celsius_or_kelvin_to_kelvin,
@@ -57,7 +57,7 @@ Replies = Mapping[Command, SensorReply]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Interpretation:
     """
     How to interpret values on which document and program disagree.
 
@@ -119,7 +119,7 @@ def plausible(replies: Replies, withhold: Callable[[str, float], None]) -> Repli
     good: dict[Command, SensorReply] = {}
     for command, reply in replies.items():
         bad: dict[str, float] = {}
-        if isinstance(reply, Gps | Ins):
+        if isinstance(reply, GpsReply | InsReply):
             fault = place_fault(reply.latitude, reply.longitude, reply.altitude)
             if fault is not None:
                 withhold(f'{reply.tag} {fault[0]}', fault[1])
@@ -136,7 +136,7 @@ def plausible(replies: Replies, withhold: Callable[[str, float], None]) -> Repli
     return good
 
 
-def vehicle_state(replies: Replies, reading: Reading) -> VehicleState:
+def vehicle_state(replies: Replies, reading: Interpretation) -> VehicleState:
     """
     Return the state of the aircraft from the plausible replies of one poll.
 
@@ -147,8 +147,8 @@ def vehicle_state(replies: Replies, reading: Reading) -> VehicleState:
     gps, ins = replies.get(Command.GPS), replies.get(Command.INS)
     rates, force = replies.get(Command.GYROSCOPE), replies.get(Command.ACCELEROMETER)
     latitude = longitude = altitude = math.nan
-    place = gps if isinstance(gps, Gps) else ins
-    if isinstance(place, Gps | Ins):
+    place = gps if isinstance(gps, GpsReply) else ins
+    if isinstance(place, GpsReply | InsReply):
         latitude = reading.geodetic_latitude(place.latitude, place.altitude)
         longitude, altitude = place.longitude, place.altitude
     return VehicleState(
@@ -158,15 +158,15 @@ def vehicle_state(replies: Replies, reading: Reading) -> VehicleState:
         orientation=_orientation(ins),
         angular_velocity=_vector((
             rates.roll_rate * DEGREE, rates.pitch_rate * DEGREE, rates.yaw_rate * DEGREE,
-        )) if isinstance(rates, Gyroscope) else None,
+        )) if isinstance(rates, GyroscopeReply) else None,
         specific_force=_vector((
-            force.x, force.y, force.z)) if isinstance(force, Accelerometer) else None,
+            force.x, force.y, force.z)) if isinstance(force, AccelerometerReply) else None,
         air=_air(replies, place, reading),
     )
 
 
 def _orientation(ins: SensorReply | None) -> axes.Quaternion | None:
-    if not isinstance(ins, Ins) or math.isnan(ins.roll + ins.pitch + ins.heading):
+    if not isinstance(ins, InsReply) or math.isnan(ins.roll + ins.pitch + ins.heading):
         return None
     return axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(
         ins.roll * DEGREE, ins.pitch * DEGREE, ins.heading * DEGREE))
@@ -176,16 +176,16 @@ def _vector(frd: axes.Vector) -> axes.Vector | None:
     return None if math.isnan(sum(frd)) else axes.frd_to_flu(frd)
 
 
-def _air(replies: Replies, place: SensorReply | None, reading: Reading) -> Air | None:
+def _air(replies: Replies, place: SensorReply | None, reading: Interpretation) -> Air | None:
     """Return the air data; the indicated airspeed follows from static and pitot pressure."""
     thermometer = replies.get(Command.THERMOMETER)
     pitot, port = replies.get(Command.PITOT_TUBE), replies.get(Command.STATIC_PRESSURE)
     temperature = static = dynamic = indicated = density = None
-    if isinstance(thermometer, Thermometer):
+    if isinstance(thermometer, ThermometerReply):
         temperature = reading.kelvin(thermometer.temperature)
-    if isinstance(port, StaticPressure):
+    if isinstance(port, StaticPressureReply):
         static = port.pressure
-    if isinstance(pitot, PitotTube):
+    if isinstance(pitot, PitotTubeReply):
         dynamic = pitot.pressure
     if static is not None and temperature is not None:
         density = air.density(static, temperature)
@@ -197,7 +197,8 @@ def _air(replies: Replies, place: SensorReply | None, reading: Reading) -> Air |
     return Air(
         indicated_airspeed=indicated,
         true_airspeed=(
-            place.airspeed if isinstance(place, Gps | Ins) and not math.isnan(place.airspeed)
+            place.airspeed if isinstance(place, GpsReply | InsReply)
+            and not math.isnan(place.airspeed)
             else None),
         static_pressure=static,
         dynamic_pressure=dynamic,

@@ -37,7 +37,7 @@ _SOURCE_ADDRESS = (-0x100000 + 12) % 2**32
 _ALL, _NOTHING = 2**32 - 1, 0
 
 
-class Gate:
+class SocketFilter:
     """
     The filter of one socket: initially open, or shut for all but one sender.
 

@@ -68,7 +68,7 @@ class HttpResponse:
         return self.headers.get('content-type', '').partition(';')[0].strip().lower()
 
 
-class Exchange:
+class HttpExchange:
     """
     One request over a connection of its own, and its response, which another thread may cancel.
 

@@ -24,7 +24,7 @@ import threading
 import time
 from typing import Any, Protocol, TypeAlias
 
-from xplane_bridge.bridges.links.http import EndedError, Exchange, LARGEST, NoHttpError
+from xplane_bridge.bridges.links.http import EndedError, HttpExchange, LARGEST, NoHttpError
 from xplane_bridge.bridges.links.udp import LinkError
 from xplane_bridge.bridges.links.websocket import Question, WebSocket
 
@@ -36,7 +36,7 @@ _MOST = 32
 _JOIN_TIMEOUT = 1.0
 
 
-class Request(Question, Protocol):
+class HttpRequest(Question, Protocol):
     """What is asked; its path has its query, if any."""
 
     @property
@@ -44,7 +44,7 @@ class Request(Question, Protocol):
         """Return the HTTP method."""
 
 
-Steps: TypeAlias = Generator[Request, Any, Any]
+Steps: TypeAlias = Generator[HttpRequest, Any, Any]
 Done: TypeAlias = Callable[[Any, Exception | None], None]
 # Given the time, returns a conversation that is due and who is told, and when to call it again.
 Due: TypeAlias = Callable[[float], tuple[tuple[Steps, Done] | None, float | None]]
@@ -83,7 +83,7 @@ class HttpQueue:
         self._waiting: deque[_Conversation] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._exchange: Exchange | None = None
+        self._exchange: HttpExchange | None = None
         self._ending = False
 
     def start(self, steps: Steps, timeout: float, done: Done) -> None:
@@ -176,7 +176,7 @@ class HttpQueue:
             failed = error
         conversation.done(result, failed)
 
-    def _ask(self, request: Request, timeout: float) -> Any:
+    def _ask(self, request: HttpRequest, timeout: float) -> Any:
         """Return the response. Raises LinkError, and UnansweredError if it may have been heard."""
         deadline = time.monotonic() + timeout
         with self._changed:
@@ -184,7 +184,7 @@ class HttpQueue:
                 raise LinkError(f'{self._what}: cancelled before it was asked')
             web_socket = self._web_socket if request.method == SOCKET else None
             if web_socket is None:
-                exchange = self._exchange = Exchange(self._address)
+                exchange = self._exchange = HttpExchange(self._address)
             else:
                 ends = web_socket.ends
         if web_socket is not None:

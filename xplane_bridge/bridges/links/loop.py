@@ -26,8 +26,8 @@ import time
 from typing import Any, TypeVar
 
 from xplane_bridge.bridges.links.peer import LearntPort
-from xplane_bridge.bridges.links.session import Address, Session, SessionError, UdpSession
-from xplane_bridge.bridges.links.udp import Counters, UdpSocket
+from xplane_bridge.bridges.links.session import Address, LinkSession, SessionError, UdpSession
+from xplane_bridge.bridges.links.udp import SocketCounters, UdpSocket
 
 # How long close() waits for the thread. It only ever blocks in poll() or in a publish.
 _JOIN_TIMEOUT = 5.0
@@ -60,7 +60,7 @@ class SessionLoop(ABC):
 
     def __init__(
         self,
-        session: Session,
+        session: LinkSession,
         on_event: Callable[[Any, int], None],
         on_failure: Callable[[Exception], None],
         name: str,
@@ -266,7 +266,7 @@ class UdpLoop(SessionLoop):
         self._links: dict[str, UdpSocket] = {}
         self._channel_of: dict[int, str] = {}
         self._refusable = session
-        self._past = Counters()
+        self._past = SocketCounters()
         # Unlike select(), epoll supports descriptors above 1023, and immediately notices sockets
         # that other threads open and close.
         self._epoll = select.epoll()
@@ -274,10 +274,10 @@ class UdpLoop(SessionLoop):
         for channel, link in (channels or {}).items():
             self._add(channel, link)
 
-    def counters(self) -> Counters:
+    def counters(self) -> SocketCounters:
         """Return the sums over all sockets, including closed ones."""
         with self.lock:
-            total = Counters()
+            total = SocketCounters()
             for part in (self._past, *(link.counters for link in self._links.values())):
                 total.add(part)
             return total

@@ -36,7 +36,7 @@ from xplane_bridge.bridges.links.ports import (
     Port,
     WRITE_TIMEOUT,
 )
-from xplane_bridge.bridges.links.session import Session
+from xplane_bridge.bridges.links.session import LinkSession
 
 _CHANNEL = 'serial'
 # Seconds between attempts to open a missing port.
@@ -50,7 +50,7 @@ _LAST_WAIT = 0.5
 _LONGEST_SLEEP = 60.0
 
 
-class SerialSession(Session, Protocol):
+class SerialSession(LinkSession, Protocol):
     """A session over one serial port, channel 'serial', that may appear and disappear."""
 
     def opened(self, now: float) -> None:

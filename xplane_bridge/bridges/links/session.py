@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeAlias
 Address: TypeAlias = tuple[str, int]
 
 
-class Session(Protocol):
+class LinkSession(Protocol):
     """
     The interface of a session to its link. It knows neither sockets nor clocks.
 
@@ -44,7 +44,7 @@ class Session(Protocol):
         """Return the events caused by poll() or a call: time-outs, changes of state."""
 
 
-class UdpSession(Session, Protocol):
+class UdpSession(LinkSession, Protocol):
     """The same of one whose link knows what is refused."""
 
     def port_refused(self, now: float) -> None:

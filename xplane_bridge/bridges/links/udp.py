@@ -27,7 +27,7 @@ import threading
 import time
 from typing import NamedTuple
 
-from xplane_bridge.bridges.links.gate import Gate
+from xplane_bridge.bridges.links.gate import SocketFilter
 from xplane_bridge.bridges.links.peer import ANY_PORT, FixedPort, SenderPort
 from xplane_bridge.common.timing import SECOND_NS
 
@@ -111,7 +111,7 @@ class Received(NamedTuple):
 
 
 @dataclass(slots=True)
-class Counters:
+class SocketCounters:
     """
     Counters of one socket.
 
@@ -136,7 +136,7 @@ class Counters:
         """Return how many datagrams were dropped because of their sender."""
         return self.strangers + self.other_ports
 
-    def add(self, other: Counters) -> None:
+    def add(self, other: SocketCounters) -> None:
         """Add the counters of another socket."""
         self.received += other.received
         self.sent += other.sent
@@ -237,7 +237,7 @@ class UdpSocket:
         receive_buffer: int = RECEIVE_BUFFER,
     ) -> None:
         self.peer = peer
-        self.counters = Counters()
+        self.counters = SocketCounters()
         self._sender = sender
         self._sender_port = (
             FixedPort(sender_port) if isinstance(sender_port, int) else sender_port)
@@ -253,7 +253,7 @@ class UdpSocket:
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         except OSError as error:
             raise LinkError(_sentence(where, error)) from error
-        self._gate = Gate(self._socket)
+        self._gate = SocketFilter(self._socket)
         self._refusals: Refusals | None = None
         try:
             self._socket.setblocking(False)

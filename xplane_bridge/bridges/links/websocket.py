@@ -29,7 +29,11 @@ import weakref
 
 from xplane_bridge.bridges.links.http import UnansweredError
 from xplane_bridge.bridges.links.udp import LinkError
-from xplane_bridge.bridges.links.websocket_frames import check_installed, Frames, LARGEST_MESSAGE
+from xplane_bridge.bridges.links.websocket_frames import (
+    check_installed,
+    LARGEST_MESSAGE,
+    WebSocketConnection,
+)
 
 _BLOCK = 65536
 _MOST_UNSENT, _LARGEST_UNSENT = 256, 8 << 20
@@ -86,7 +90,7 @@ class TextLine:
         self._ending = why
         os.eventfd_write(self._wake, 1)
 
-    def carry(self, connection: socket.socket, frames: Frames) -> None:
+    def carry(self, connection: socket.socket, frames: WebSocketConnection) -> None:
         """Carry texts until either end closes, or the peer is silent for too long."""
         why = ''
         try:
@@ -98,7 +102,7 @@ class TextLine:
             self.ended = why or 'closed'
             self._changed()
 
-    def _carry(self, connection: socket.socket, frames: Frames) -> str:
+    def _carry(self, connection: socket.socket, frames: WebSocketConnection) -> str:
         heard, is_asked = time.monotonic(), False
         while True:
             if frames.is_open and not self.is_open:
@@ -122,7 +126,7 @@ class TextLine:
                 frames.ping()
                 heard, is_asked = time.monotonic(), True
 
-    def _speak(self, frames: Frames) -> None:
+    def _speak(self, frames: WebSocketConnection) -> None:
         with self._lock:
             texts, self._unsent, self._unsent_size = self._unsent, deque(), 0
         for text in texts:
@@ -297,7 +301,8 @@ class WebSocket:
         host, port = self._address
         try:
             with socket.create_connection(self._address, max(timeout, 0.01)) as connection:
-                line.carry(connection, Frames.client(f'{host}:{port}', path, self._largest))
+                line.carry(
+                    connection, WebSocketConnection.client(f'{host}:{port}', path, self._largest))
         except OSError as error:
             line.ended = error.strerror or str(error)
         with self._changed:

@@ -51,7 +51,7 @@ def check_installed() -> None:
         raise LinkError(str(error)) from error
 
 
-class Frames:
+class WebSocketConnection:
     """
     One end of a WebSocket.
 
@@ -77,7 +77,7 @@ class Frames:
         self._out = b''
 
     @classmethod
-    def client(cls, host: str, target: str, largest: int = LARGEST_MESSAGE) -> Frames:
+    def client(cls, host: str, target: str, largest: int = LARGEST_MESSAGE) -> WebSocketConnection:
         """Return the end that asks for a WebSocket."""
         frames = cls(is_client=True, largest=largest)
         frames._send(frames._events.Request(host=host, target=target))
@@ -86,7 +86,7 @@ class Frames:
     @classmethod
     def server(
         cls, headers: Iterable[tuple[str, str]], target: str, largest: int = LARGEST_MESSAGE
-    ) -> Frames:
+    ) -> WebSocketConnection:
         """Return the end that was asked for one by this request, which may not be one."""
         frames = cls(is_client=False, largest=largest)
 

@@ -22,7 +22,7 @@ import time
 from typing import Any
 import xmlrpc.client
 
-from xplane_bridge.bridges.links.http import EndedError, Exchange, HttpResponse, NoHttpError
+from xplane_bridge.bridges.links.http import EndedError, HttpExchange, HttpResponse, NoHttpError
 from xplane_bridge.bridges.links.udp import LinkError
 
 _OK = 200
@@ -122,7 +122,7 @@ class _Call:
     """One call, which another thread may cancel."""
 
     def __init__(self, address: tuple[str, int], method: str) -> None:
-        self._exchange = Exchange(address)
+        self._exchange = HttpExchange(address)
         self._where = f'XML-RPC {method} at {address[0]}:{address[1]}'
         self._method = method
 

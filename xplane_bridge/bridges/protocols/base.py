@@ -152,7 +152,7 @@ def _as_is(what: str, raw: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class WireForm:
     """Wire form of one value: its struct code, and its conversions."""
 
     code: str
@@ -170,22 +170,22 @@ class Form:
 _FORM = 'form'
 
 
-def declared(form: Form, default: Any = MISSING) -> Any:
+def declared(form: WireForm, default: Any = MISSING) -> Any:
     """Declare a field of a message; as with dataclasses.field, the type is the value's."""
     return field(default=default, metadata={_FORM: form})
 
 
-def forms(kind: type[Message], count: int | None = None) -> tuple[tuple[str, Form], ...]:
+def forms(kind: type[Message], count: int | None = None) -> tuple[tuple[str, WireForm], ...]:
     """Return name and form of a message's fields, of all or of the first ``count``."""
     every: tuple[Field[Any], ...] = fields(kind)  # type: ignore[arg-type]
     return tuple((each.name, each.metadata[_FORM]) for each in every[:count])
 
 
-def _or_leave(form: Form, leave: float | None, default: Any) -> Any:
+def _or_leave(form: WireForm, leave: float | None, default: Any) -> Any:
     """Declare a field; with ``leave``, its number on the wire, None leaves the value unchanged."""
     if leave is None:
         return declared(form, default)
-    return declared(Form(
+    return declared(WireForm(
         form.code,
         lambda what, value: leave if value is None else form.pack(what, value),
         lambda what, raw: None if raw == leave else raw, form.pad), default)
@@ -196,7 +196,7 @@ def _integer(code: str, lowest: int, highest: int) -> Callable[..., Any]:
         low: int = lowest, high: int = highest, *, leave: int | None = None,
         default: Any = MISSING, pad: int = 0,
     ) -> Any:
-        return _or_leave(Form(
+        return _or_leave(WireForm(
             code, lambda what, value: checked_int(what, value, low, high), pad=pad),
             leave, default)
 
@@ -209,7 +209,7 @@ def _number(code: str, highest: float) -> Callable[..., Any]:
         low: float = -highest, high: float = highest, *, leave: float | None = None,
         default: Any = MISSING, pad: int = 0,
     ) -> Any:
-        return _or_leave(Form(
+        return _or_leave(WireForm(
             code, lambda what, value: checked_float(what, value, low, high), pad=pad),
             leave, default)
 
@@ -229,12 +229,12 @@ float64 = _number('d', FLOAT64_MAX)
 
 def any_float32(*, default: Any = MISSING) -> Any:
     """Declare a float32 reported by a peer, which may be anything, including NaN and infinity."""
-    return declared(Form('f', checked_float32), default)
+    return declared(WireForm('f', checked_float32), default)
 
 
 def any_float64(*, default: Any = MISSING) -> Any:
     """Declare a float64 reported by a peer, which may be anything, including NaN and infinity."""
-    return declared(Form('d', _as_float), default)
+    return declared(WireForm('d', _as_float), default)
 
 
 def checked_float32(what: str, value: object) -> float:
@@ -263,20 +263,20 @@ def text(
         shown = shown_text(raw)
         return shown if spaces else shown.rstrip(' ')
 
-    return declared(Form(f'{size}s', pack, unpack, pad), default)
+    return declared(WireForm(f'{size}s', pack, unpack, pad), default)
 
 
 def decimal_text(size: int, low: int, high: int, *, default: Any = MISSING, pad: int = 0) -> Any:
     """Declare a char[size] that contains a decimal number."""
-    return declared(Form(
+    return declared(WireForm(
         f'{size}s', lambda what, value: str(checked_int(what, value, low, high)).encode('ascii'),
         decimal, pad), default)
 
 
-def _narrowed(form: Form) -> Form:
+def _narrowed(form: WireForm) -> WireForm:
     """Return the form of a float64 as a float32."""
-    return Form('f', lambda what, value: checked_float32(what, form.pack(what, value)),
-                form.unpack, form.pad)
+    return WireForm('f', lambda what, value: checked_float32(what, form.pack(what, value)),
+                    form.unpack, form.pad)
 
 
 class Codec(Protocol[MessageT]):

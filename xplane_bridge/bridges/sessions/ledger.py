@@ -39,7 +39,7 @@ class Held(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Generic[_T]):
+class LedgerEntry(Generic[_T]):
     """One item taken: the vehicle, the value, and what it was before (None: unknown)."""
 
     vehicle: int
@@ -58,7 +58,7 @@ class Ledger(Generic[_T]):
     """
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[int, str], Entry[_T]] = {}
+        self._entries: dict[tuple[int, str], LedgerEntry[_T]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._entries)
@@ -76,11 +76,13 @@ class Ledger(Generic[_T]):
         """
         entry = self._entries.get((vehicle, value))
         if entry is None:
-            self._entries[vehicle, value] = Entry(vehicle, value, before)
+            self._entries[vehicle, value] = LedgerEntry(vehicle, value, before)
         elif entry.held is not Held.TAKEN:
             self._entries[vehicle, value] = replace(entry, held=Held.TAKEN)
 
-    def entries(self, vehicle: int | None = None, held: Held = Held.TAKEN) -> list[Entry[_T]]:
+    def entries(
+        self, vehicle: int | None = None, held: Held = Held.TAKEN
+    ) -> list[LedgerEntry[_T]]:
         """Return what is taken, or unconfirmed, of one vehicle or of all, in order."""
         return [
             entry for entry in self._entries.values()
@@ -88,7 +90,7 @@ class Ledger(Generic[_T]):
 
     def release(
         self, vehicle: int | None = None, values: Collection[str] | None = None
-    ) -> list[Entry[_T]]:
+    ) -> list[LedgerEntry[_T]]:
         """
         Record that what is taken is given back, and return it.
 
@@ -100,7 +102,7 @@ class Ledger(Generic[_T]):
         self._entries.update(((entry.vehicle, entry.value), entry) for entry in entries)
         return entries
 
-    def give_back(self, vehicle: int | None = None) -> list[Entry[_T]]:
+    def give_back(self, vehicle: int | None = None) -> list[LedgerEntry[_T]]:
         """Return what is taken, of one vehicle or of all, and forget it."""
         entries = self.entries(vehicle)
         for entry in entries:
@@ -126,6 +128,6 @@ class Ledger(Generic[_T]):
         return tuple(map(name_of, self.entries(held=Held.UNCONFIRMED)))
 
 
-def name_of(entry: Entry[_T]) -> str:
+def name_of(entry: LedgerEntry[_T]) -> str:
     """Return the name of an item, for people."""
     return f'{entry.value} of aircraft {entry.vehicle}' if entry.vehicle else entry.value

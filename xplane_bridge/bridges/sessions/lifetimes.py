@@ -31,7 +31,7 @@ _V = TypeVar('_V')
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting(Generic[_T]):
+class WaitingCommand(Generic[_T]):
     """One command that waits to be sent."""
 
     command: _T
@@ -55,7 +55,7 @@ class CommandQueue(Generic[_T]):
     ) -> None:
         self._tickets = tickets
         # True if any wait: looked at far more often than there are any.
-        self.waiting: deque[Waiting[_T]] = deque()
+        self.waiting: deque[WaitingCommand[_T]] = deque()
         self._ended: list[CommandDone] = []
         self.lifetime = lifetime
         self.limit = limit
@@ -64,7 +64,7 @@ class CommandQueue(Generic[_T]):
     def __len__(self) -> int:
         return len(self.waiting)
 
-    def __iter__(self) -> Iterator[Waiting[_T]]:
+    def __iter__(self) -> Iterator[WaitingCommand[_T]]:
         return iter(self.waiting)
 
     def put(self, command: _T, what: str, now: float, *, awaited: bool = False) -> int:
@@ -76,7 +76,7 @@ class CommandQueue(Generic[_T]):
         """
         self.check_room(what, 1)
         ticket = self._tickets.draw()
-        self.waiting.append(Waiting(command, what, ticket, awaited, now + self.lifetime))
+        self.waiting.append(WaitingCommand(command, what, ticket, awaited, now + self.lifetime))
         return ticket
 
     def check_room(self, what: str, count: int) -> None:
@@ -130,7 +130,7 @@ class CommandQueue(Generic[_T]):
         """Return when expire() has something to do, None if nothing waits."""
         return self.waiting[0].expires_at if self.waiting else None
 
-    def _end(self, waiting: Waiting[_T], reason: str) -> None:
+    def _end(self, waiting: WaitingCommand[_T], reason: str) -> None:
         self._ended.append(
             CommandDone(waiting.ticket, waiting.what, f'not sent: {reason}'))
 

@@ -32,7 +32,7 @@ from xplane_bridge.bridges.conversions import air, axes
 from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.plausibility import attitude_fault, NOWHERE
 from xplane_bridge.bridges.conversions.vehicle import Air, Controls, EngineControls, VehicleState
-from xplane_bridge.bridges.xplane_udp.protocol import Quantities, quantities, rows_for, Segment
+from xplane_bridge.bridges.xplane_udp.protocol import quantities, RowQuantities, rows_for, Segment
 from xplane_bridge.common.units import DEGREE
 
 # Everything that rows_state() reads.
@@ -108,14 +108,14 @@ def rows_state(version: int, segments: Iterable[Segment]) -> VehicleState:
     )
 
 
-def _engines(given: Quantities) -> EngineControls | None:
+def _engines(given: RowQuantities) -> EngineControls | None:
     """Return the throttles: the columns of the other levers are not documented."""
     throttles = tuple(value for value in given.throttle or () if value is not None)
     return EngineControls(throttle=throttles) if throttles else None
 
 
 def _air(
-    given: Quantities, orientation: Quaternion | None, velocity: Vector | None
+    given: RowQuantities, orientation: Quaternion | None, velocity: Vector | None
 ) -> Air:
     """Return the air data; sideslip by 2.7, as the sign of X-Plane's own is unsettled (2.6)."""
     indicated = given.indicated_airspeed
@@ -143,7 +143,7 @@ def _air(
     )
 
 
-def _wind(given: Quantities) -> Vector | None:
+def _wind(given: RowQuantities) -> Vector | None:
     """Return the velocity of the air in ENU: the row gives where the wind comes from."""
     speed, direction = given.wind_speed, given.wind_from
     if speed is None or direction is None or not math.isfinite(direction):

@@ -57,7 +57,7 @@ _TEXTS = ('BYTE_ARRAY',)
 _END = 4 + len(MAGIC)
 
 
-class Column(NamedTuple):
+class ParquetColumn(NamedTuple):
     """A column: its number in the file, its pyarrow type, and whether that is a text."""
 
     place: int
@@ -94,7 +94,7 @@ class Parquet:
         if count > 1:
             raise TableError(f'{count} of its columns have the name {printable(name, 60)!r}')
 
-    def _flat(self) -> Iterator[tuple[str, Column]]:
+    def _flat(self) -> Iterator[tuple[str, ParquetColumn]]:
         """Yield the columns that have a number or a text in each row, or nothing."""
         from pyarrow import types
         described = self._metadata.schema
@@ -109,10 +109,10 @@ class Parquet:
             if leaf.physical_type in _NUMBERS and (
                     types.is_floating(own) or types.is_integer(own) or types.is_boolean(own)
                     or types.is_null(own)):
-                yield leaf.name, Column(index, own, is_text=False)
+                yield leaf.name, ParquetColumn(index, own, is_text=False)
             elif leaf.physical_type in _TEXTS and (
                     types.is_string(own) or types.is_large_string(own)):
-                yield leaf.name, Column(index, own, is_text=True)
+                yield leaf.name, ParquetColumn(index, own, is_text=True)
 
     @property
     def metadata(self) -> Mapping[bytes, bytes]:
@@ -197,14 +197,16 @@ class Parquet:
             found[name] = column
         return pyarrow.table(found)
 
-    def _column(self, name: str) -> Column:
+    def _column(self, name: str) -> ParquetColumn:
         if name not in self._columns:
             why = (f'has no numbers or texts, but {self.schema.field(name).type}'
                    if name in self.names else 'is missing')
             raise TableError(f'column {printable(name, 60)!r} {printable(why, 60)}')
         return self._columns[name]
 
-    def _measured(self, stream: BinaryIO, column: Column, group: int | None, left: int) -> int:
+    def _measured(
+        self, stream: BinaryIO, column: ParquetColumn, group: int | None, left: int
+    ) -> int:
         """Return the number of a column's pages; TableError if it unpacks to more than is read."""
         groups = range(len(self.groups)) if group is None else (group,)
         most = MOST_TEXT if column.is_text else OF_PAGES + OF_A_NUMBER * sum(

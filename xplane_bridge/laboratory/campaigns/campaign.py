@@ -25,13 +25,13 @@ from xplane_bridge.common.text import counted, printable
 from xplane_bridge.laboratory.campaigns.engines.local import Engine, EngineError
 from xplane_bridge.laboratory.campaigns.plan import plan as plans
 from xplane_bridge.laboratory.campaigns.plan.plan import Plan, PlanError
-from xplane_bridge.laboratory.campaigns.progress import Progress
+from xplane_bridge.laboratory.campaigns.progress import CampaignProgress
 from xplane_bridge.laboratory.campaigns.refly import draw
-from xplane_bridge.laboratory.campaigns.report.options import Options, PLAIN
+from xplane_bridge.laboratory.campaigns.report.options import PLAIN, ReportOptions
 from xplane_bridge.laboratory.campaigns.table import folder as files
 from xplane_bridge.laboratory.campaigns.table import table
 from xplane_bridge.laboratory.campaigns.table.folder import Folder
-from xplane_bridge.laboratory.campaigns.table.lost import Lost
+from xplane_bridge.laboratory.campaigns.table.lost import LostFlights
 from xplane_bridge.laboratory.campaigns.table.rows import LOST, NOT_FLOWN, Row
 from xplane_bridge.laboratory.campaigns.table.table import Summary
 
@@ -56,11 +56,11 @@ def run(plan: Plan, folder: Folder, engine: Callable[[], Engine]) -> Summary:
     ``engine`` makes what flies, if anything is left. Raises EngineError, also if more and more
     flights are lost.
     """
-    lost = Lost()
+    lost = LostFlights()
     if folder.done < len(plan):
         flown_by = engine()
         most = max(_LOST_IN_A_ROW, flown_by.workers)
-        with Progress(len(plan), folder.outcomes) as progress:
+        with CampaignProgress(len(plan), folder.outcomes) as progress:
             in_a_row = 0
 
             def ended(row: Row) -> None:
@@ -84,7 +84,7 @@ def run(plan: Plan, folder: Folder, engine: Callable[[], Engine]) -> Summary:
 
 
 def report(
-    folder: Path, draw: Callable[[OfRow, Path], None] | None = None, options: Options = PLAIN
+    folder: Path, draw: Callable[[OfRow, Path], None] | None = None, options: ReportOptions = PLAIN
 ) -> bool:
     """
     Write the report of a folder; return whether it could be, having said why not.
@@ -104,7 +104,7 @@ def report(
     return False
 
 
-def report_again(folder: Path, trust: bool, options: Options) -> bool:
+def report_again(folder: Path, trust: bool, options: ReportOptions) -> bool:
     """
     Write the report of somebody's folder: nothing of it is run, unless ``trust`` asks for it.
 

@@ -29,7 +29,7 @@ from xplane_bridge.laboratory.campaigns.plan.task import Task
 from xplane_bridge.laboratory.campaigns.progress import duration
 from xplane_bridge.laboratory.campaigns.table import parts
 from xplane_bridge.laboratory.campaigns.table.folder import Folder
-from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import CORE
 from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT
 from xplane_bridge.laboratory.open_flight import open_flight
@@ -43,7 +43,7 @@ _ROS_START, _ROS_SPEED = 12.0, 4.0
 _CORE_START, _CORE_SPEED = 1.0, 50.0
 
 
-class Kind(NamedTuple):
+class FlightKind(NamedTuple):
     """Flights that take equally long: scenario, simulator and controller."""
 
     scenario: str
@@ -57,7 +57,7 @@ def dry_run(plan: Plan, folder: Folder, workers: int, trust: bool = False) -> It
 
     Nothing that the plan names is run, unless ``trust`` asks for it.
     """
-    rest: dict[Kind, list[int]] = {}
+    rest: dict[FlightKind, list[int]] = {}
     for flight in range(len(plan)):
         if not folder.is_done(flight):
             rest.setdefault(kind_of(plan, flight), []).append(flight)
@@ -82,22 +82,22 @@ def dry_run(plan: Plan, folder: Folder, workers: int, trust: bool = False) -> It
         yield 'nothing is left to fly'
 
 
-def kind_of(plan: Plan, flight: int) -> Kind:
+def kind_of(plan: Plan, flight: int) -> FlightKind:
     """Return which kind a flight is of."""
     which, simulator, _, controller = plan.what(flight)
-    return Kind(plan.scenarios[which].name, plan.simulators[simulator],
-                plan.controllers[controller].name)
+    return FlightKind(plan.scenarios[which].name, plan.simulators[simulator],
+                      plan.controllers[controller].name)
 
 
-def remembered(folder: Folder) -> dict[Kind, float]:
+def remembered(folder: Folder) -> dict[FlightKind, float]:
     """Return how long flights of each kind took (s), of the newest rows that have any."""
-    found: dict[Kind, list[float]] = {}
-    for rows in (*(parts.rows(part, *Kind._fields, 'seconds') for part in folder.parts()),
-                 ((*(row[name] for name in Kind._fields), row['seconds'])
+    found: dict[FlightKind, list[float]] = {}
+    for rows in (*(parts.rows(part, *FlightKind._fields, 'seconds') for part in folder.parts()),
+                 ((*(row[name] for name in FlightKind._fields), row['seconds'])
                   for row in folder.journaled())):
-        times: dict[Kind, list[float]] = {}
+        times: dict[FlightKind, list[float]] = {}
         for *kind, seconds in rows:
-            times.setdefault(Kind(*kind), []).append(seconds)
+            times.setdefault(FlightKind(*kind), []).append(seconds)
         found |= times
     return {kind: fmean(times) for kind, times in found.items()}
 
@@ -118,10 +118,10 @@ def measured(plan: Plan, flight: int, trust: bool) -> tuple[float, str]:
     with flown:
         state = flown.start()
         started = time.perf_counter()
-        while state is State.READY and flown.flown < _MEASURED:
+        while state is FlightState.READY and flown.flown < _MEASURED:
             state = flown.step()
         flying = time.perf_counter() - started
-        if state is State.FAILED:
+        if state is FlightState.FAILED:
             return time.perf_counter() - begin, f'it fails: {flown.why}'
     return started - begin + flying * lasts / max(flown.flown, 1.0), 'measured'
 

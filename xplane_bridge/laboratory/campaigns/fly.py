@@ -41,7 +41,7 @@ from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.flight import Fault, Flight
 from xplane_bridge.laboratory.flights.order import CORE, Keep, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError
-from xplane_bridge.laboratory.flights.result import Result
+from xplane_bridge.laboratory.flights.result import FlightResult
 from xplane_bridge.laboratory.flights.scenario import scenario
 from xplane_bridge.laboratory.flights.scenario.events import CONTROLS
 from xplane_bridge.laboratory.flights.scenario.quantities import needs_more
@@ -108,7 +108,7 @@ def make_row(task: Task, flight: Flight) -> Row:
     except Exception as raised:
         # What was flown is not there to be judged.
         return task.row(rows.LOST, said(raised))
-    result: Result | None = None
+    result: FlightResult | None = None
     try:
         if error is None or flight.fault is Fault.CONTROLLER:
             result = flight.result()

@@ -40,7 +40,7 @@ def duration(seconds: float) -> str:
     return f'{whole // 3600}:{whole % 3600 // 60:02} h'
 
 
-class Progress:
+class CampaignProgress:
     """
     Shows the flights of a campaign as they end; a context.
 
@@ -55,7 +55,7 @@ class Progress:
         self._outcomes = Counter(before)
         self._bar = _Bar.of(total, done)
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> CampaignProgress:
         """Begin to show it."""
         return self
 

@@ -28,7 +28,7 @@ from xplane_bridge.laboratory.campaigns.table.folder import Folder
 from xplane_bridge.laboratory.campaigns.table.rows import JUDGED, VALUE
 from xplane_bridge.laboratory.experiments.settings import MISSED
 from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
-from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import CORE
 from xplane_bridge.laboratory.flights.scenario.flown_by import without_folders
 from xplane_bridge.laboratory.open_flight import open_flight
@@ -77,7 +77,7 @@ def draw(task: Task, path: Path) -> None:
     except ImportError as error:
         raise ValueError(str(error)) from None
     with flight:
-        if flight.fly() is State.FAILED:
+        if flight.fly() is FlightState.FAILED:
             raise ValueError(flight.why)
         title = f'{task.scenario}, flown by {without_folders(task.controller)}, seed {task.seed}'
         if flight.crash_verdict:

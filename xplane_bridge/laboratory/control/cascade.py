@@ -42,10 +42,10 @@ from xplane_bridge.laboratory.control.loops import clamp, known_or
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.path import bank_to_follow, OnPath, PathFollower, turn_radius
 from xplane_bridge.laboratory.control.targets import (
-    Attitude,
+    AttitudeTarget,
     check_targets,
     Level,
-    Rates,
+    RateTarget,
     Target,
     with_changes,
 )
@@ -83,8 +83,8 @@ class Cascade:
         self._now: Measurement | None = None
         self._last = Controls()
         self._target = Target()
-        self._attitude = Attitude()
-        self._rates = Rates()
+        self._attitude = AttitudeTarget()
+        self._rates = RateTarget()
         # Last wanted.
         self._roll = self._pitch = 0.0
         # Whether they ran in the last update; if not, they start from the present state.
@@ -197,19 +197,19 @@ class Cascade:
         self._measured()
         self._follow(path, replace(self._held(), course=math.nan, heading=math.nan), [])
 
-    def hold_attitude(self, wanted: Attitude) -> list[str]:
+    def hold_attitude(self, wanted: AttitudeTarget) -> list[str]:
         """Hold roll and pitch; what is not given stays as it is."""
         now = self._measured()
         if self.level is Level.ATTITUDE:
             old = self._attitude
         elif self.level is Level.RATES:
-            old = Attitude(now.roll, now.pitch, throttle=self._throttle())
+            old = AttitudeTarget(now.roll, now.pitch, throttle=self._throttle())
         else:
-            old = Attitude(self._roll, self._pitch, airspeed=self._target.airspeed)
+            old = AttitudeTarget(self._roll, self._pitch, airspeed=self._target.airspeed)
         if wanted.throttle == wanted.throttle and wanted.airspeed == wanted.airspeed:
             raise ValueError('an attitude has a throttle or an airspeed, not both')
         engine = old if math.isnan(wanted.throttle) and math.isnan(wanted.airspeed) else wanted
-        given = Attitude(
+        given = AttitudeTarget(
             known_or(wanted.roll, old.roll), known_or(wanted.pitch, old.pitch), engine.throttle,
             engine.airspeed, old.yaw_damper if wanted.yaw_damper is None else wanted.yaw_damper)
         check_targets({name: value for name in ('roll', 'pitch', 'throttle', 'airspeed')
@@ -218,13 +218,13 @@ class Cascade:
         self._take(Level.ATTITUDE, said)
         return said
 
-    def hold_rates(self, wanted: Rates) -> list[str]:
+    def hold_rates(self, wanted: RateTarget) -> list[str]:
         """Hold body rates and a throttle; what is not given stays as it is, rates at first 0."""
         self._measured()
-        old = self._rates if self.level is Level.RATES else Rates(
+        old = self._rates if self.level is Level.RATES else RateTarget(
             0.0, 0.0, math.nan, self._throttle())
-        given = Rates(*(
-            known_or(getattr(wanted, name), getattr(old, name)) for name in Rates._fields))
+        given = RateTarget(*(
+            known_or(getattr(wanted, name), getattr(old, name)) for name in RateTarget._fields))
         check_targets({'roll_rate': given.roll, 'pitch_rate': given.pitch,
                        'yaw_rate': known_or(given.yaw, 0.0), 'throttle': given.throttle})
         self._rates = given
@@ -272,14 +272,14 @@ class Cascade:
         if (gains := self._anywhere.at(now.airspeed, now.altitude)) is not self._gains:
             self._gains = self._rate_law.gains = self._climb_law.gains = gains
 
-    def _attitude_rates(self, now: Measurement, roll: float, pitch: float) -> Rates:
+    def _attitude_rates(self, now: Measurement, roll: float, pitch: float) -> RateTarget:
         self._roll, self._pitch = roll, pitch
         rates = attitude_rates(self._gains, now, roll, pitch)
         if self.level is Level.ATTITUDE and self._attitude.yaw_damper is False:
             return rates._replace(yaw=math.nan)
         return rates
 
-    def _rates_within(self, now: Measurement, low: float, high: float) -> Rates:
+    def _rates_within(self, now: Measurement, low: float, high: float) -> RateTarget:
         """Return the commanded rates, as far as bank and pitch stay within their limits."""
         gains, wanted, bank = self._gains, self._rates, self._bank
         turn = attitude_rates(gains, now, now.roll, now.pitch)
@@ -290,7 +290,7 @@ class Cascade:
                       turn.pitch + to_pitch * (high - now.pitch))
         self._bounded = '' if (roll, pitch) == (wanted.roll, wanted.pitch) else (
             'rates: the limit of bank or pitch is near')
-        return Rates(roll, pitch, known_or(wanted.yaw, turn.yaw))
+        return RateTarget(roll, pitch, known_or(wanted.yaw, turn.yaw))
 
     def _throttle_within(
         self, now: Measurement, climb: float, airspeed: float, throttle: float, dt: float

@@ -34,7 +34,7 @@ _TIGHT, _BENT = 0.75, math.radians(100.0)
 _CUT = 2.0
 
 
-class Line:
+class LineSegment:
     """A straight piece of a leg."""
 
     __slots__ = ('_east', '_north', 'course', 'end', 'leg', 'length', 'start')
@@ -91,7 +91,7 @@ class Arc:
                 self.centre[1] + distance * math.cos(bearing))
 
 
-Segment = Line | Arc
+Segment = LineSegment | Arc
 
 
 def course_between(start: Point, end: Point) -> float:
@@ -136,7 +136,7 @@ def start_segments(
     if abs(turn) < STRAIGHT:
         return [], start
     arc, end, _ = arc_from(0, begin, course, turn, radius)
-    return [Line(0, start, begin), arc] if lead else [arc], end
+    return [LineSegment(0, start, begin), arc] if lead else [arc], end
 
 
 def corner_segments(
@@ -152,14 +152,14 @@ def corner_segments(
     turn = wrap_angle(course_between(at, after) - course)
     bend = abs(turn)
     if bend < STRAIGHT:
-        return [Line(leg, begin, at)], at
+        return [LineSegment(leg, begin, at)], at
     tangent = math.tan(bend / 2.0)
     if bend > _SHARP or (bend > _BENT and room < _TIGHT * radius * tangent):
-        return [Line(leg, begin, at), *_turn_beyond(leg, at, course, turn, radius)], at
+        return [LineSegment(leg, begin, at), *_turn_beyond(leg, at, course, turn, radius)], at
     cut = min(max(radius * tangent, min(_CUT / math.tan(bend / 4.0), 4.0 * radius)), room)
     start = ahead(at, course, -cut)
     arc, end, _ = arc_from(leg, start, course, turn, cut / tangent)
-    return [Line(leg, begin, start), arc] if math.dist(begin, start) > 1e-6 else [arc], end
+    return [LineSegment(leg, begin, start), arc] if math.dist(begin, start) > 1e-6 else [arc], end
 
 
 def _turn_beyond(

@@ -32,7 +32,7 @@ from xplane_bridge.laboratory.control.corners import Point
 from xplane_bridge.laboratory.control.laws import SLOWEST
 from xplane_bridge.laboratory.control.loops import clamp
 from xplane_bridge.laboratory.control.measurement import Measurement
-from xplane_bridge.laboratory.control.targets import Attitude, Target
+from xplane_bridge.laboratory.control.targets import AttitudeTarget, Target
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 
 # Beyond a limit of the airspeed by this share of it, the whole pitch serves to regain it.
@@ -99,11 +99,11 @@ class Envelope:
             self._above_floor(target.altitude, said), target.heading,
             self._airspeed(target.airspeed, said), target.course, target.climb_rate), said
 
-    def limited_attitude(self, wanted: Attitude) -> tuple[Attitude, list[str]]:
+    def limited_attitude(self, wanted: AttitudeTarget) -> tuple[AttitudeTarget, list[str]]:
         """Return an attitude within the limits, and a sentence for each value that was not."""
         said: list[str] = []
         bank = self.bank
-        return Attitude(
+        return AttitudeTarget(
             _limited('roll', wanted.roll, -bank, bank, 'rad', said),
             _limited(
                 'pitch', wanted.pitch, -self.pitch_limit_down, self.pitch_limit_up, 'rad', said),

@@ -28,7 +28,7 @@ from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.laboratory.control.gains import Gains
 from xplane_bridge.laboratory.control.loops import clamp, Integral
 from xplane_bridge.laboratory.control.measurement import Measurement
-from xplane_bridge.laboratory.control.targets import Rates, Target
+from xplane_bridge.laboratory.control.targets import RateTarget, Target
 
 SLOWEST = 3.0
 """Below this airspeed (m/s) gains no longer grow; also keeps divisions finite."""
@@ -99,7 +99,7 @@ def compute_scale(gains: Gains, airspeed: float) -> float:
     return clamp((gains.airspeed / max(airspeed, SLOWEST)) ** 2, _LEAST, _MOST)
 
 
-def attitude_rates(gains: Gains, now: Measurement, roll: float, pitch: float) -> Rates:
+def attitude_rates(gains: Gains, now: Measurement, roll: float, pitch: float) -> RateTarget:
     """Return the rates that lead to an attitude and coordinate the turn of the present one."""
     roll_dot = clamp(
         gains.roll_to_roll_rate * (roll - now.roll),
@@ -112,7 +112,7 @@ def attitude_rates(gains: Gains, now: Measurement, roll: float, pitch: float) ->
     heading_dot = STANDARD_GRAVITY * math.tan(bank) / max(now.speed, SLOWEST)
     sine, cosine = math.sin(bank), math.cos(bank)
     along = heading_dot * math.cos(now.pitch)
-    return Rates(
+    return RateTarget(
         roll_dot - heading_dot * math.sin(now.pitch),
         pitch_dot * cosine + along * sine,
         along * cosine - pitch_dot * sine)

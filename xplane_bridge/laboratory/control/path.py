@@ -34,7 +34,7 @@ import math
 from xplane_bridge.bridges.conversions.axes import wrap_angle
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.laboratory.control import corners
-from xplane_bridge.laboratory.control.corners import Arc, Line, Point, Segment
+from xplane_bridge.laboratory.control.corners import Arc, LineSegment, Point, Segment
 
 # Far from the path the course leads towards it at this angle (rad).
 _APPROACH = math.radians(60.0)
@@ -97,7 +97,7 @@ class PathFollower:
             added, begin = corners.corner_segments(leg, begin, corner, room, radius)
             segments += added
         if not closed and (not segments or math.dist(begin, points[-1]) > 1e-6):
-            segments.append(Line(last, begin, points[-1]))
+            segments.append(LineSegment(last, begin, points[-1]))
         self._take(segments, lead, again if closed else None)
 
     def _take(self, segments: Sequence[Segment], lead: float, again: int | None) -> None:
@@ -163,7 +163,7 @@ class PathFollower:
         """
         found = [_begin(self._segments[0])]
         for segment in self._segments:
-            if isinstance(segment, Line):
+            if isinstance(segment, LineSegment):
                 continue
             pieces = max(1, math.ceil(abs(segment.turn) / (2.0 * _PIECE)))
             half = segment.turn / pieces / 2.0
@@ -239,7 +239,7 @@ def _check(start: Point, waypoints: Sequence[Point], closed: bool) -> None:
 
 def _points(segment: Segment) -> Iterator[Point]:
     """Return the points of a segment after its first."""
-    if isinstance(segment, Line):
+    if isinstance(segment, LineSegment):
         yield segment.end
         return
     turn = math.copysign(min(abs(segment.turn), math.tau), segment.turn)
@@ -249,8 +249,9 @@ def _points(segment: Segment) -> Iterator[Point]:
 
 
 def _begin(segment: Segment) -> Point:
-    return segment.start if isinstance(segment, Line) else segment.at(0.0, segment.radius)
+    return segment.start if isinstance(segment, LineSegment) else segment.at(0.0, segment.radius)
 
 
 def _end(segment: Segment) -> Point:
-    return segment.end if isinstance(segment, Line) else segment.at(segment.turn, segment.radius)
+    return segment.end if isinstance(segment, LineSegment) else segment.at(
+        segment.turn, segment.radius)

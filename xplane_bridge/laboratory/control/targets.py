@@ -56,7 +56,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Attitude:
+class AttitudeTarget:
     """
     Roll and pitch (rad) and throttle (0..1) or airspeed (m/s, indicated), the last one given.
 
@@ -70,7 +70,7 @@ class Attitude:
     yaw_damper: bool | None = None
 
 
-class Rates(NamedTuple):
+class RateTarget(NamedTuple):
     """
     Rates about the body's forward, right and down axes, in rad/s, and throttle (0..1).
 

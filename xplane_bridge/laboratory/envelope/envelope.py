@@ -40,7 +40,7 @@ from typing import Any
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.laboratory.control.gains import Gains, NAMES
 from xplane_bridge.laboratory.control.tuning.robustness import robustness
-from xplane_bridge.laboratory.control.tuning.tune import Limits, tune
+from xplane_bridge.laboratory.control.tuning.tune import LoopRequirements, tune
 from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 from xplane_bridge.simulation.aircraft.plant import Plant
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
@@ -77,11 +77,11 @@ class Study:
     gains: Gains | None = None
     tunes: bool = False
     bandwidths: Mapping[str, float] = field(default_factory=dict)
-    limits: Limits = Limits()
+    limits: LoopRequirements = LoopRequirements()
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PointJob:
     """A point that is to be studied; ``time_limit`` in s of the wall's time."""
 
     study: Study
@@ -96,7 +96,7 @@ class Job:
         return {'number': self.number, **self.point, 'outcome': outcome, 'reason': reason} | more
 
 
-def studied(job: Job) -> Row:
+def studied(job: PointJob) -> Row:
     """Return the row of a point, whatever becomes of it."""
     try:
         return job.row(TRIMMED, **_found(job.study, job.point))
@@ -134,7 +134,7 @@ def _trim(steady: Steady) -> Row:
             if not math.isnan(value := getattr(steady, name))}
 
 
-def _margins(model: LinearModel, gains: Gains, limits: Limits) -> Row:
+def _margins(model: LinearModel, gains: Gains, limits: LoopRequirements) -> Row:
     found = robustness(model, gains, limits.delay, limits.engine_lag)
     return {
         **{f'margin.{control}.{item.name}': getattr(margins, item.name)

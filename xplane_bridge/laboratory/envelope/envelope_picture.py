@@ -26,7 +26,7 @@ from xplane_bridge.common import drawing
 from xplane_bridge.common.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, TEAL
 from xplane_bridge.common.machine import LOST
 from xplane_bridge.laboratory.envelope.envelope import Row, TRIMMED
-from xplane_bridge.laboratory.envelope.envelope_table import Envelope
+from xplane_bridge.laboratory.envelope.envelope_table import EnvelopeTable
 from xplane_bridge.laboratory.envelope.grid import AXES
 
 MOST_LINES = 12
@@ -66,7 +66,7 @@ _MODES = (
     _Panel('spiral: 1 / time constant', '1/s', ('mode.spiral.time_constant',), 'spiral'))
 
 
-def _margins(envelope: Envelope) -> tuple[_Panel, ...]:
+def _margins(envelope: EnvelopeTable) -> tuple[_Panel, ...]:
     if not any('margin.disk' in row for row in envelope.rows):
         return ()
 
@@ -79,7 +79,7 @@ def _margins(envelope: Envelope) -> tuple[_Panel, ...]:
             _Panel('disk margin of all controls', '', ('margin.disk',)))
 
 
-def draw(envelope: Envelope, file: str) -> None:
+def draw(envelope: EnvelopeTable, file: str) -> None:
     """
     Draw an envelope into a file; holes are crosses below, of the colour of their line.
 

@@ -44,7 +44,7 @@ _TEXTS = ('outcome', 'reason')
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
+class EnvelopeTable:
     """What was found of ``model`` over ``axes``: a row for each point, in their order."""
 
     model: str
@@ -83,7 +83,7 @@ def where(row: Row, axes: Sequence[str]) -> str:
     return ', '.join(f'{name} {row[name]:g}' for name in axes)
 
 
-def writer(path: str) -> Callable[[Envelope], None]:
+def writer(path: str) -> Callable[[EnvelopeTable], None]:
     """
     Return what writes an envelope to a file; ValueError if its name has none of the FORMATS.
 
@@ -97,12 +97,12 @@ def writer(path: str) -> Callable[[Envelope], None]:
     elif suffix == '.mat':
         optional.require('MAT', 'scipy', extra='fly')
 
-    def write(envelope: Envelope) -> None:
+    def write(envelope: EnvelopeTable) -> None:
         plain_files.write(path, FORMATS[suffix](envelope))
     return write
 
 
-def _json(envelope: Envelope) -> bytes:
+def _json(envelope: EnvelopeTable) -> bytes:
     def listed(signals: Mapping[str, str]) -> str:
         return json.dumps([{'name': name, 'unit': unit} for name, unit in signals.items()])
 
@@ -120,7 +120,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _csv(envelope: Envelope) -> bytes:
+def _csv(envelope: EnvelopeTable) -> bytes:
     text = io.StringIO()
     table = csv.DictWriter(text, envelope.columns, lineterminator='\n')
     table.writeheader()
@@ -130,7 +130,7 @@ def _csv(envelope: Envelope) -> bytes:
     return text.getvalue().encode()
 
 
-def _parquet(envelope: Envelope) -> bytes:
+def _parquet(envelope: EnvelopeTable) -> bytes:
     import pyarrow
     from pyarrow import parquet
     matrix = pyarrow.list_(pyarrow.list_(pyarrow.float64()))
@@ -146,7 +146,7 @@ def _parquet(envelope: Envelope) -> bytes:
     return stream.getvalue()
 
 
-def _mat(envelope: Envelope) -> bytes:
+def _mat(envelope: EnvelopeTable) -> bytes:
     from scipy.io import savemat
     shapes = {'A': (len(STATES), len(STATES)), 'B': (len(STATES), len(envelope.inputs)),
               'C': (len(OUTPUTS), len(STATES)), 'D': (len(OUTPUTS), len(envelope.inputs))}
@@ -177,6 +177,6 @@ def _cells(texts: Any) -> Any:
     return np.array([*texts], dtype=object)
 
 
-FORMATS: Mapping[str, Callable[[Envelope], bytes]] = {
+FORMATS: Mapping[str, Callable[[EnvelopeTable], bytes]] = {
     '.json': _json, '.csv': _csv, '.parquet': _parquet, '.mat': _mat}
 """What files may be written, by how their names end."""

@@ -67,7 +67,7 @@ from xplane_bridge.laboratory.episodes.reward import (
     TrackingReward,
 )
 from xplane_bridge.laboratory.episodes.snapshot import Snapshot
-from xplane_bridge.laboratory.flights.flight import Flight, State
+from xplane_bridge.laboratory.flights.flight import Flight, FlightState
 from xplane_bridge.laboratory.flights.order import CORE, FlownBy, goes_in_lockstep, Link, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
@@ -194,7 +194,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         flight, before = self._in_flight(), self._truth
         assert before is not None
         self._fly(flight, values)
-        over = flight.state is State.OVER
+        over = flight.state is FlightState.OVER
         observation = self._observation(flight)
         after = self._truth = flight.truth()
         info = _info(flight)
@@ -272,7 +272,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         flight = self._flight = open_flight(replace(
             self._order, scenario=scenario, seed=start.seed,
             sensors=start.sensors or self._order.sensors))
-        if flight.start() is State.FAILED:
+        if flight.start() is FlightState.FAILED:
             assert flight.error is not None
             raise flight.error
         if flight.crash is not None:

@@ -61,7 +61,7 @@ from xplane_bridge.laboratory.episodes.reward import (
     TrackingReward,
 )
 from xplane_bridge.laboratory.flights.fleet.flight import FleetFlight
-from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import CORE, FlownBy, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
@@ -218,7 +218,8 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         before, self._truths = self._truths, {
             name: one.truth() for name, one in flight.flights.items()}
         met = {name for one in flight.meetings for name in (one.first, one.second)} if (
-            flight.state is State.OVER and flight.flown < flight.order.scenario.duration) else ()
+            flight.state is FlightState.OVER
+            and flight.flown < flight.order.scenario.duration) else ()
         rewards: dict[str, float] = {}
         reasons: dict[str, str] = {}
         for name in agents:
@@ -230,7 +231,7 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
                 crash.outcome if crash is not None else 'mid-air' if name in met
                 else checked_reason(judge.termination(step)))
             rewards[name] = checked_reward(judge.reward(step))
-        over = flight.state in (State.OVER, State.CRASHED)
+        over = flight.state in (FlightState.OVER, FlightState.CRASHED)
         infos = {name: _info(flight, name) for name in agents}
         for name in agents:
             if reasons[name] or over:
@@ -262,7 +263,7 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         flight = open_flight(order)
         assert isinstance(flight, FleetFlight)
         self._flight = flight
-        if flight.start() is State.FAILED:
+        if flight.start() is FlightState.FAILED:
             assert flight.error is not None
             raise flight.error
         if flight.crash is not None:

@@ -52,7 +52,7 @@ class Step:
     truth_before: Numbers
     action: tuple[float, ...]
     truth: Numbers
-    _seen: Seen | None = field(default=None, init=False, repr=False, compare=False)
+    _seen: JudgedState | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def before(self) -> Vector:
@@ -65,7 +65,7 @@ class Step:
         return vector(self.truth)
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> JudgedState:
         """Return what is judged of it."""
         if self._seen is None:
             self._seen = seen(self.truth)
@@ -99,7 +99,7 @@ _GROUND = 5.0
 _NEAR_GROUND = HIGHEST + 100.0
 
 
-class Seen(NamedTuple):
+class JudgedState(NamedTuple):
     """What is judged of an observation: m, m/s, deg; an error is NaN without its target."""
 
     roll_deg: float
@@ -111,7 +111,7 @@ class Seen(NamedTuple):
     airspeed_error: float
 
 
-def seen(numbers: Numbers) -> Seen:
+def seen(numbers: Numbers) -> JudgedState:
     """Return what is judged of an observation; a heading's error may be a course's."""
     x, y, z, w = numbers[_QUATERNION]
     roll, pitch, yaw = axes.quaternion_to_euler((w, x, y, z))
@@ -126,7 +126,7 @@ def seen(numbers: Numbers) -> Seen:
         forward, left, up = numbers[_VELOCITY]
         east, north, _ = axes.rotate((w, x, y, z), (forward, left, up))
         direction = math.atan2(east, north) - to_course
-    return Seen(
+    return JudgedState(
         roll / DEGREE, -pitch / DEGREE, altitude, airspeed,
         altitude - to_altitude if is_set & _ALTITUDE_SET else math.nan,
         math.remainder(direction, math.tau) / DEGREE,

@@ -39,7 +39,7 @@ _CONTROLS = ('elevator', 'aileron', 'rudder', 'throttle')
 _TARGETS = ('altitude', 'heading', 'airspeed')
 
 
-class View:
+class LiveView:
     """
     Show a flight's newest values.
 
@@ -63,7 +63,7 @@ class View:
         self._rates_from: dict[str, int] = {}
         self._rates: dict[str, float] = {}
 
-    def __enter__(self) -> View:
+    def __enter__(self) -> LiveView:
         if sys.stdout.isatty():
             try:
                 from rich.console import Console

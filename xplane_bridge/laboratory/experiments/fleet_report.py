@@ -34,7 +34,7 @@ from xplane_bridge.laboratory.experiments.report import (
 from xplane_bridge.laboratory.experiments.settings import Experiment, MISSED, NOT_FLOWN, PASSED
 from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
 from xplane_bridge.laboratory.flights.flight import Flight
-from xplane_bridge.laboratory.flights.result import Result
+from xplane_bridge.laboratory.flights.result import FlightResult
 
 # Of more aircraft only what is over two is printed; all is in the file.
 _MOST_PRINTED = 10
@@ -74,7 +74,9 @@ def report_fleet(experiment: Experiment, flown: Flight, code: int) -> int:
          for warning in list_warnings(one.script)]))
 
 
-def _summarise(flown: MultiFlight[Any], result: Result, results: dict[str, Result]) -> None:
+def _summarise(
+    flown: MultiFlight[Any], result: FlightResult, results: dict[str, FlightResult]
+) -> None:
     print('\nSummary')
     for name, one in list(results.items())[:_MOST_PRINTED]:
         flight = flown.flights[name]
@@ -104,7 +106,7 @@ def _over_two(figures: dict[str, Any]) -> list[str]:
 
 
 def _write(
-    experiment: Experiment, flown: MultiFlight[Any], result: Result, complete: bool
+    experiment: Experiment, flown: MultiFlight[Any], result: FlightResult, complete: bool
 ) -> None:
     write_plain(experiment.files.figures, {
         'scenario': flown.order.scenario.name, 'settings': experiment.order.figures(),

@@ -24,7 +24,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from xplane_bridge.common.signals import Interrupts
-from xplane_bridge.laboratory.experiments.display import View
+from xplane_bridge.laboratory.experiments.display import LiveView
 from xplane_bridge.laboratory.experiments.report import clear, report
 from xplane_bridge.laboratory.experiments.settings import (
     Experiment,
@@ -58,7 +58,7 @@ def fly(experiment: Experiment) -> int:
             order = replace(order, keep=replace(order.keep, recording=recording))
         try:
             live = _served(experiment, stack)
-            view = View(live, experiment.pace, draws=bool(files.picture))
+            view = LiveView(live, experiment.pace, draws=bool(files.picture))
             flight = stack.enter_context(open_flight(order, view))
         except (ImportError, OSError, ValueError) as error:
             tell(str(error))
@@ -97,7 +97,7 @@ def _served(experiment: Experiment, stack: ExitStack) -> Live | None:
 
 
 def conduct(
-    flight: Flight, view: View, experiment: Experiment, interrupts: Interrupts,
+    flight: Flight, view: LiveView, experiment: Experiment, interrupts: Interrupts,
     command: str = COMMAND,
 ) -> int:
     """

@@ -48,7 +48,7 @@ from xplane_bridge.common.data import folder
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.experiments.settings import Experiment
-from xplane_bridge.laboratory.flights.route import Telemetry
+from xplane_bridge.laboratory.flights.route import VehicleTelemetry
 from xplane_bridge.laboratory.flights.script import Script
 
 # What a live view shows, as messages of the Foxglove SDK.
@@ -237,7 +237,7 @@ def is_viewer(head: bytes) -> bool:
         len(origins) == 1 and bool(_VIEWERS.fullmatch(origins[0].decode('latin-1'))))
 
 
-class Gate:
+class LiveGate:
     """Listens at a port of this computer, in a thread of its own. Raises OSError."""
 
     def __init__(self, port: int, behind: tuple[str, int]) -> None:
@@ -410,7 +410,7 @@ class Live:
                 name=name, host=(hidden := hidden_address()), port=0, context=context,
                 capabilities=[foxglove.Capability.Time])
             try:
-                self._gate = Gate(port, (hidden, self._server.port))
+                self._gate = LiveGate(port, (hidden, self._server.port))
             except (OSError, OverflowError):
                 self._server.stop()
                 raise
@@ -420,7 +420,7 @@ class Live:
                 'running, or foxglove_bridge? Choose another with --live PORT') from None
         self.address = f'ws://{_HOST}:{self._gate.port}'
         self._flight: Script | None = None
-        self._telemetry: Telemetry | None = None
+        self._telemetry: VehicleTelemetry | None = None
         self._shown_at = self._slow_at = -math.inf
         self._began_ns = time.time_ns()
         self._now_ns = self._began_ns
@@ -445,7 +445,7 @@ class Live:
         self._server.stop()
         self._gate.close()
 
-    def begin(self, flight: Script, telemetry: Telemetry) -> None:
+    def begin(self, flight: Script, telemetry: VehicleTelemetry) -> None:
         """Show this flight, and what its telemetry says, from now on."""
         self._flight, self._telemetry = flight, telemetry
         self._began_ns = self._now_ns = time.time_ns()

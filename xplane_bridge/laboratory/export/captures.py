@@ -52,10 +52,10 @@ from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.laboratory.export import parameters
 from xplane_bridge.laboratory.export.tables import (
-    Batch,
-    Column,
     is_named,
-    Rows,
+    RowBatch,
+    RowBatcher,
+    TableColumn,
     TIME_COLUMNS,
     Warn,
 )
@@ -81,7 +81,7 @@ _UNITS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class CaptureOptions:
     """What a capture does not say; None or empty: as detected."""
 
     protocol: str = ''
@@ -95,8 +95,8 @@ class Options:
 
 
 def read(
-    path: Path, topics: Collection[str], options: Options, warn: Warn
-) -> Iterator[Batch]:
+    path: Path, topics: Collection[str], options: CaptureOptions, warn: Warn
+) -> Iterator[RowBatch]:
     """
     Yield the tables of a capture in batches: one per message, for Ulyssix one of all parameters.
 
@@ -107,7 +107,7 @@ def read(
     protocol = options.protocol or _recognised(path)
     known: set[str] = set()
     source = _Packets(options) if protocol == 'ulyssix' else _Messages(protocol, options)
-    rows = Rows()
+    rows = RowBatcher()
     for table, columns, found, size in _found(path, source, warn):
         known.add(table)
         if not topics or any(is_named(table, name) for name in topics):
@@ -126,7 +126,7 @@ def read(
 
 def _found(
     path: Path, source: _Packets | _Messages, warn: Warn
-) -> Iterator[tuple[str, tuple[Column, ...], list[tuple[Any, ...]], int]]:
+) -> Iterator[tuple[str, tuple[TableColumn, ...], list[tuple[Any, ...]], int]]:
     """Yield what is in each datagram, and its size."""
     start_ns = None
     with open_regular(path) as stream:
@@ -178,7 +178,7 @@ def _before_fault(datagrams: Iterator[Datagram]) -> list[Datagram]:
     return found
 
 
-Found = tuple[str, tuple[Column, ...], list[tuple[Any, ...]]]
+Found = tuple[str, tuple[TableColumn, ...], list[tuple[Any, ...]]]
 
 
 @dataclass
@@ -200,7 +200,7 @@ class _Faults:
 class _Packets(_Faults):
     """The parameters of a Ulyssix publisher: one table."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: CaptureOptions) -> None:
         super().__init__()
         self._timeline = Timeline(year=options.year, utc_offset_hours=options.utc_offset)
         self._session = UlyssixSession(
@@ -248,9 +248,9 @@ class _Messages(_Faults):
     """The messages of a protocol: a table for each."""
 
     protocol: str = ''
-    options: Options = field(default_factory=Options)
+    options: CaptureOptions = field(default_factory=CaptureOptions)
 
-    def __init__(self, protocol: str, options: Options) -> None:
+    def __init__(self, protocol: str, options: CaptureOptions) -> None:
         super().__init__()
         self.protocol = protocol
         self._version = options.version
@@ -282,7 +282,7 @@ class _Messages(_Faults):
 
     def _tables(
         self, name: str, message: Any
-    ) -> Iterator[tuple[str, tuple[Column, ...], tuple[Any, ...]]]:
+    ) -> Iterator[tuple[str, tuple[TableColumn, ...], tuple[Any, ...]]]:
         kind = type(message).__name__
         if self.protocol == 'xplane_udp' and kind == 'RrefRequest':
             self._datarefs[message.index] = message.dataref
@@ -293,14 +293,14 @@ class _Messages(_Faults):
         elif self.protocol == 'xplane_udp' and kind == 'RrefReply':
             for index, value in message.values:
                 dataref = self._datarefs.get(index, f'index_{index}')
-                yield f'{name}/{dataref}', (Column('value', 'float32'),), (value,)
+                yield f'{name}/{dataref}', (TableColumn('value', 'float32'),), (value,)
         else:
             columns, getters = _layout(cast(Hashable, type(message)), self.protocol)
             yield name, columns, tuple(get(message) for get in getters)
 
 
 @cache
-def _row_columns(number: int, version: int | None) -> tuple[Column, ...]:
+def _row_columns(number: int, version: int | None) -> tuple[TableColumn, ...]:
     """Return the columns of one of X-Plane's data rows; their meaning depends on the version."""
     names = [f'value[{index}]' for index in range(8)]
     units = [''] * 8
@@ -309,14 +309,14 @@ def _row_columns(number: int, version: int | None) -> tuple[Column, ...]:
         for index in range(column.width):
             names[column.index + index] = column.name + (f'[{index}]' if column.width > 1 else '')
             units[column.index + index] = column.unit.symbol
-    return tuple(Column(name, 'float32', unit)
+    return tuple(TableColumn(name, 'float32', unit)
                  for name, unit in zip(names, units, strict=True))
 
 
 @cache
 def _layout(
     kind: Any, protocol: str
-) -> tuple[tuple[Column, ...], tuple[Callable[[Any], Any], ...]]:
+) -> tuple[tuple[TableColumn, ...], tuple[Callable[[Any], Any], ...]]:
     """Return the columns of a message, and how to get their values."""
     hints = get_type_hints(kind)
     found = [leaf for one in fields(kind) if one.name != 'tag' for leaf in _leaves(
@@ -327,7 +327,7 @@ def _layout(
 
 def _leaves(
     name: str, hint: Any, unit: str, get: Callable[[Any], Any]
-) -> Iterator[tuple[Column, Callable[[Any], Any]]]:
+) -> Iterator[tuple[TableColumn, Callable[[Any], Any]]]:
     """Yield the columns of one field: scalars and fixed tuples of them; else JSON."""
     kinds = [one for one in get_args(hint) if one is not NoneType] if (
         get_origin(hint) in (Union, UnionType)) else [hint]
@@ -337,9 +337,9 @@ def _leaves(
         return
     scalar = {_scalar(kind) for kind in kinds}
     if len(scalar) == 1 and (kind := scalar.pop()):
-        yield Column(name, kind, unit), lambda message: _plain(get(message))
+        yield TableColumn(name, kind, unit), lambda message: _plain(get(message))
     else:
-        yield Column(name, 'str', unit), lambda message: json.dumps(_plain(get(message)))
+        yield TableColumn(name, 'str', unit), lambda message: json.dumps(_plain(get(message)))
 
 
 def _element(get: Callable[[Any], Any], index: int) -> Callable[[Any], Any]:

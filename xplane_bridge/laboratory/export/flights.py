@@ -19,7 +19,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from xplane_bridge.laboratory.export.tables import Batch, Column, is_named, TIME_COLUMNS, Warn
+from xplane_bridge.laboratory.export.tables import (
+    is_named,
+    RowBatch,
+    TableColumn,
+    TIME_COLUMNS,
+    Warn,
+)
 from xplane_bridge.laboratory.flights.recordings.parquet_file import read as read_table
 
 TABLE = 'flight'
@@ -28,7 +34,7 @@ TABLE = 'flight'
 _ROWS = 5000
 
 
-def read(path: Path, topics: Collection[str], warn: Warn) -> Iterator[Batch]:
+def read(path: Path, topics: Collection[str], warn: Warn) -> Iterator[RowBatch]:
     """
     Yield the table of a flight; ``topics`` may name it.
 
@@ -40,10 +46,10 @@ def read(path: Path, topics: Collection[str], warn: Warn) -> Iterator[Batch]:
         return
     times = table.columns['time']
     names = [name for name in table.columns if name != 'time']
-    columns = (*TIME_COLUMNS, *(Column(name, unit=table.units[name]) for name in names))
+    columns = (*TIME_COLUMNS, *(TableColumn(name, unit=table.units[name]) for name in names))
     for begin in range(0, len(times), _ROWS):
         rows = slice(begin, begin + _ROWS)
         stamps = times[rows].tolist()
         # It was recorded at its stamps.
-        yield Batch(TABLE, 'flight in core', columns, [
+        yield RowBatch(TABLE, 'flight in core', columns, [
             stamps, stamps, stamps, *(table.columns[name][rows].tolist() for name in names)])

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.common.timing import SECOND_NS
-from xplane_bridge.laboratory.export.tables import Column, TIME_COLUMNS, TIMES
+from xplane_bridge.laboratory.export.tables import TableColumn, TIME_COLUMNS, TIMES
 
 PACKET = 'xplane_bridge/msg/UlyssixPacket'
 NAMES = 'xplane_bridge/msg/UlyssixParameters'
@@ -36,7 +36,7 @@ _MOST_VALUES = 2_000_000
 _LONGEST_NAME = 255
 
 Times = tuple[float, float | None, float]
-Found = tuple[tuple[Column, ...], list[tuple[Any, ...]]]
+Found = tuple[tuple[TableColumn, ...], list[tuple[Any, ...]]]
 
 
 class Parameters:
@@ -86,7 +86,7 @@ def numbered(count: int) -> tuple[str, ...]:
     return tuple(f'parameter_{number}' for number in range(1, count + 1))
 
 
-def columns(names: Sequence[str], kind: str) -> tuple[Column, ...]:
+def columns(names: Sequence[str], kind: str) -> tuple[TableColumn, ...]:
     """Return a column for each name, different ones for equal names, behind the times."""
     taken = set(TIMES)
     newest: dict[str, int] = {}
@@ -98,7 +98,7 @@ def columns(names: Sequence[str], kind: str) -> tuple[Column, ...]:
             unique = f'{name}_{number}'
         newest[name] = number
         taken.add(unique)
-        found.append(Column(unique, kind))
+        found.append(TableColumn(unique, kind))
     return (*TIME_COLUMNS, *found)
 
 

@@ -30,11 +30,11 @@ from xplane_bridge.common.text import counted, printable
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.laboratory.export.parameters import NAMES, PACKET, Parameters, SAMPLES
 from xplane_bridge.laboratory.export.tables import (
-    Batch,
-    Column,
     is_named,
     plain_list,
-    Rows,
+    RowBatch,
+    RowBatcher,
+    TableColumn,
     TIME_COLUMNS,
     Warn,
 )
@@ -47,7 +47,11 @@ from xplane_bridge.laboratory.flights.recordings.message_types import (
     MessageTypes,
     NAME,
 )
-from xplane_bridge.laboratory.flights.recordings.topics import Recorded, RecordingError, Topic
+from xplane_bridge.laboratory.flights.recordings.topics import (
+    RecordedMessage,
+    RecordingError,
+    Topic,
+)
 
 # Messages to rows: a column for each scalar field, whatever the type.
 
@@ -111,10 +115,10 @@ Get = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ColumnLayout:
     """The columns of a message type, the first three the times, and how to get the others."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     getters: tuple[Get, ...]
     has_header: bool
 
@@ -134,7 +138,7 @@ def seconds_ns(time: Any) -> int:
     return int(time.sec) * SECOND_NS + int(time.nanosec)
 
 
-def layout(store: Any, kind: str, definition: str) -> Layout:
+def layout(store: Any, kind: str, definition: str) -> ColumnLayout:
     """
     Return the layout of a type, of which rosbags' ``store`` has the definition.
 
@@ -149,7 +153,7 @@ def layout(store: Any, kind: str, definition: str) -> Layout:
     if len(found) > _MOST_COLUMNS:
         raise ValueError(f'it has more than {_MOST_COLUMNS} columns')
     header = dict(store.fielddefs[kind][1]).get('header')
-    return Layout(
+    return ColumnLayout(
         (*TIME_COLUMNS, *(column for column, _ in found)), tuple(get for _, get in found),
         header is not None and header[1] == _HEADER)
 
@@ -167,7 +171,7 @@ class _Fields:
 
     def of(
         self, kind: str, prefix: str, unit: str, get: Get
-    ) -> Iterator[tuple[Column, Get]]:
+    ) -> Iterator[tuple[TableColumn, Get]]:
         """Yield the columns of a type, and how to get their values from the message."""
         for name, description in self._fields[kind][1]:
             if kind == _HEADER and name == 'stamp' and prefix == 'header.':
@@ -176,18 +180,19 @@ class _Fields:
             for column, found in self._field(
                     f'{prefix}{name}', description, own, _attribute(get, name)):
                 if kind == _QUATERNION:
-                    column = Column(column.name, column.kind, '', is_quaternion=True)
+                    column = TableColumn(column.name, column.kind, '', is_quaternion=True)
                 yield column, found
 
     def _field(
         self, name: str, description: Any, unit: str, get: Get
-    ) -> Iterator[tuple[Column, Get]]:
+    ) -> Iterator[tuple[TableColumn, Get]]:
         what, of = description
         if what == BASE:
-            yield Column(name, _kind(of[0]), unit), get
+            yield TableColumn(name, _kind(of[0]), unit), get
         elif what == NAME:
             if of in _TIMES:
-                yield Column(name, unit='s'), lambda message: seconds_ns(get(message)) / SECOND_NS
+                yield TableColumn(
+                    name, unit='s'), lambda message: seconds_ns(get(message)) / SECOND_NS
             else:
                 yield from self.of(of, f'{name}.', unit, get)
         elif what == ARRAY and of[1] <= _LONGEST_ROW:
@@ -199,14 +204,14 @@ class _Fields:
 
     def _list(
         self, name: str, element: Any, unit: str, get: Get
-    ) -> Iterator[tuple[Column, Get]]:
+    ) -> Iterator[tuple[TableColumn, Get]]:
         if element[0] == BASE:
-            yield Column(name, _kind(element[1][0]), unit, is_list=True), _checked(get)
+            yield TableColumn(name, _kind(element[1][0]), unit, is_list=True), _checked(get)
             return
         for column, inner in self._field(f'{name}[]', element, unit, _same):
             if column.is_list:
-                column, inner = Column(column.name, 'str', column.unit), _as_json(inner)
-            yield (Column(column.name, column.kind, column.unit, is_list=True),
+                column, inner = TableColumn(column.name, 'str', column.unit), _as_json(inner)
+            yield (TableColumn(column.name, column.kind, column.unit, is_list=True),
                    _of_each(get, inner))
 
 
@@ -256,7 +261,7 @@ _SENTENCES = 20
 _LISTED = 20
 
 
-def read(path: Path, topics: Collection[str], warn: Warn) -> Iterator[Batch]:
+def read(path: Path, topics: Collection[str], warn: Warn) -> Iterator[RowBatch]:
     """
     Yield the tables of a recording, one per topic, in batches.
 
@@ -278,16 +283,16 @@ class _Reading:
         self._given_start = None if begin is None else round(begin * 1e9)
         self._start_ns = 0
         self._newest_ns = 0
-        self._rows = Rows()
+        self._rows = RowBatcher()
         self._parameters = Parameters()
         self._types = MessageTypes()
         # By topic: None if it cannot be read; and by type.
-        self._known: dict[Topic, tuple[MessageType, Layout] | None] = {}
-        self._layouts: dict[int, tuple[MessageType, Layout] | str] = {}
+        self._known: dict[Topic, tuple[MessageType, ColumnLayout] | None] = {}
+        self._layouts: dict[int, tuple[MessageType, ColumnLayout] | str] = {}
         self._skipped: dict[str, str] = {}
         self._faults: dict[str, tuple[int, str]] = {}
 
-    def tables(self, recording: Recording) -> Iterator[Batch]:
+    def tables(self, recording: Recording) -> Iterator[RowBatch]:
         """Yield the tables, in batches."""
         self._find_start(recording)
         seen: set[str] = set()
@@ -349,7 +354,7 @@ class _Reading:
     def _wants(self, topic: Topic) -> bool:
         return not self._wanted or any(is_named(topic.name, name) for name in self._wanted)
 
-    def _take(self, message: Recorded) -> Iterator[Batch]:
+    def _take(self, message: RecordedMessage) -> Iterator[RowBatch]:
         found = self._decoded(message)
         if found is None:
             return
@@ -366,7 +371,8 @@ class _Reading:
                 name.strip('/'), kind, columns, row, size // len(rows))
 
     def _read_message(
-        self, message: Recorded, decoded: Any, stamp_ns: int | None, shape: Layout, _: bool
+        self, message: RecordedMessage, decoded: Any, stamp_ns: int | None, shape: ColumnLayout,
+        _: bool
     ) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
         """Return the columns and rows of a message."""
         name, kind = message.topic.name, message.topic.kind
@@ -390,7 +396,9 @@ class _Reading:
             return log_ns
         return self._newest_ns
 
-    def _decoded(self, message: Recorded) -> tuple[Any, int | None, Layout, bool] | None:
+    def _decoded(
+        self, message: RecordedMessage
+    ) -> tuple[Any, int | None, ColumnLayout, bool] | None:
         """Return a message, its stamp, its layout and whether it has objects; None if none."""
         topic = message.topic
         if topic not in self._known:
@@ -415,7 +423,7 @@ class _Reading:
             topic, (0, printable(str(error) or type(error).__name__)))
         self._faults[topic] = count + 1, text
 
-    def _type(self, topic: Topic) -> tuple[MessageType, Layout] | None:
+    def _type(self, topic: Topic) -> tuple[MessageType, ColumnLayout] | None:
         try:
             kind = self._types.of(topic)
             key = id(kind)

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.laboratory.export.tables import Batch, Column, is_named
+from xplane_bridge.laboratory.export.tables import is_named, RowBatch, TableColumn
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ _MOST_ROWS = 50_000_000
 _TURNS = {'rad': math.tau, 'deg': 360.0}
 
 
-def grid(tables: Sequence[Batch], step: float) -> Array:
+def grid(tables: Sequence[RowBatch], step: float) -> Array:
     """
     Return times every ``step`` (s), multiples of it, from the first to the last of all tables.
 
@@ -49,7 +49,7 @@ def grid(tables: Sequence[Batch], step: float) -> Array:
     return np.arange(first, last + 1) * step
 
 
-def find_times(tables: Sequence[Batch], name: str) -> Array:
+def find_times(tables: Sequence[RowBatch], name: str) -> Array:
     """Return the times of a table, each once. Raises ValueError if there is no such table."""
     for table in tables:
         if is_named(table.table, name):
@@ -59,7 +59,7 @@ def find_times(tables: Sequence[Batch], name: str) -> Array:
         + ', '.join(table.table for table in tables))
 
 
-def resampled(table: Batch, base: Array) -> Batch:
+def resampled(table: RowBatch, base: Array) -> RowBatch:
     """
     Return a table at the times of ``base`` (s, increasing).
 
@@ -83,11 +83,11 @@ def resampled(table: Batch, base: Array) -> Batch:
                 quaternion = []
         else:
             values.append(_column(column, times, table.values[index], base))
-    return Batch(table.table, table.source, table.columns, values)
+    return RowBatch(table.table, table.source, table.columns, values)
 
 
 def _column(
-    column: Column, times: Array, values: Sequence[Any], base: Array
+    column: TableColumn, times: Array, values: Sequence[Any], base: Array
 ) -> Any:
     known = np.array([at for at, value in enumerate(values) if value is not None], int)
     if not len(known):

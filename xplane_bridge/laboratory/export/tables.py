@@ -47,7 +47,7 @@ Warn = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """
     One column of a table.
 
@@ -73,17 +73,17 @@ class Column:
         return 'int' in self.kind and not self.is_list
 
 
-TIME_COLUMNS = tuple(Column(name, unit='s') for name in TIMES)
+TIME_COLUMNS = tuple(TableColumn(name, unit='s') for name in TIMES)
 """The first columns of each table: since the start, stamp and recording time since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RowBatch:
     """Some rows of a table: ``values`` has a sequence for each column, all of one length."""
 
     table: str
     source: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     values: Sequence[Sequence[Any]]
 
     def __len__(self) -> int:
@@ -97,7 +97,7 @@ class _Open:
     size: int = 0
 
 
-class Rows:
+class RowBatcher:
     """
     Collects rows into batches, a bounded number of bytes.
 
@@ -105,12 +105,13 @@ class Rows:
     """
 
     def __init__(self) -> None:
-        self._open: dict[tuple[str, tuple[Column, ...]], _Open] = {}
+        self._open: dict[tuple[str, tuple[TableColumn, ...]], _Open] = {}
         self._size = 0
 
     def add(
-        self, table: str, source: str, columns: tuple[Column, ...], row: Sequence[Any], size: int
-    ) -> Iterator[Batch]:
+        self, table: str, source: str, columns: tuple[TableColumn, ...], row: Sequence[Any],
+        size: int
+    ) -> Iterator[RowBatch]:
         """Add a row, which takes ``size`` bytes besides; yield what is to be written."""
         size += _VALUE * len(row)
         key = table, columns
@@ -125,16 +126,16 @@ class Rows:
         elif self._size >= _ALL_BYTES:
             yield from self.rest()
 
-    def rest(self) -> Iterator[Batch]:
+    def rest(self) -> Iterator[RowBatch]:
         """Yield everything that is left."""
         for key in list(self._open):
             yield self._take(key)
 
-    def _take(self, key: tuple[str, tuple[Column, ...]]) -> Batch:
+    def _take(self, key: tuple[str, tuple[TableColumn, ...]]) -> RowBatch:
         table, columns = key
         found = self._open.pop(key)
         self._size -= found.size
-        return Batch(table, found.source, columns, list(zip(*found.rows, strict=True)))
+        return RowBatch(table, found.source, columns, list(zip(*found.rows, strict=True)))
 
 
 def is_named(topic: str, name: str) -> bool:
@@ -143,13 +144,13 @@ def is_named(topic: str, name: str) -> bool:
     return full == name if name.startswith('/') else full.endswith('/' + name)
 
 
-def numbered(batches: Iterator[Batch], warn: Warn) -> Iterator[Batch]:
+def numbered(batches: Iterator[RowBatch], warn: Warn) -> Iterator[RowBatch]:
     """
     Yield the batches, with .2 and so on behind a table's name for each other set of columns.
 
     Of more than 500 tables the rest are left out, and ``warn`` is told.
     """
-    names: dict[str, dict[tuple[Column, ...], str]] = {}
+    names: dict[str, dict[tuple[TableColumn, ...], str]] = {}
     left_out: dict[str, int] = {}
     count = 0
     for batch in batches:
@@ -162,7 +163,7 @@ def numbered(batches: Iterator[Batch], warn: Warn) -> Iterator[Batch]:
             known = names.setdefault(batch.table, known)
             number = len(known) + 1
             known[batch.columns] = batch.table + (f'.{number}' if number > 1 else '')
-        yield Batch(known[batch.columns], batch.source, batch.columns, batch.values)
+        yield RowBatch(known[batch.columns], batch.source, batch.columns, batch.values)
     for name, rows in islice(left_out.items(), _NAMED):
         warn(f'{name} is left out, {rows} rows: there are more than {_MOST_TABLES} tables; '
              '--topics selects some')
@@ -170,13 +171,13 @@ def numbered(batches: Iterator[Batch], warn: Warn) -> Iterator[Batch]:
         warn(f'left out besides: {counted(len(left_out) - _NAMED, "table")}')
 
 
-def joined(batches: Iterator[Batch]) -> list[Batch]:
+def joined(batches: Iterator[RowBatch]) -> list[RowBatch]:
     """
     Return each table as a whole, in memory; numbers as arrays, unless some are missing.
 
     Raises ValueError for more than a gigabyte.
     """
-    parts: dict[str, list[Batch]] = {}
+    parts: dict[str, list[RowBatch]] = {}
     held = 0
     for batch in batches:
         values = [_compact(column, values)
@@ -187,9 +188,9 @@ def joined(batches: Iterator[Batch]) -> list[Batch]:
                 f'it has more than {_MOST_HELD >> 20} MiB, which MAT, MF4 and --resample need in '
                 'memory at once: select --topics, or export to csv or parquet')
         parts.setdefault(batch.table, []).append(
-            Batch(batch.table, batch.source, batch.columns, values))
+            RowBatch(batch.table, batch.source, batch.columns, values))
     return [
-        Batch(name, found[0].source, found[0].columns, [
+        RowBatch(name, found[0].source, found[0].columns, [
             _concatenated([part.values[index] for part in found])
             for index in range(len(found[0].columns))])
         for name, found in parts.items()]
@@ -211,7 +212,7 @@ def _size(values: Any) -> int:
         for value in values)
 
 
-def _compact(column: Column, values: Any) -> Any:
+def _compact(column: TableColumn, values: Any) -> Any:
     if column.is_list or column.kind == 'str' or any(value is None for value in values):
         return values
     return np.array(values, column.kind)

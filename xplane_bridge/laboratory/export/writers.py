@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.common import plain_files
-from xplane_bridge.laboratory.export.tables import Batch, Column, joined, plain_list, Warn
+from xplane_bridge.laboratory.export.tables import joined, plain_list, RowBatch, TableColumn, Warn
 
 # What is known about the export as a whole, as text by name.
 About = Mapping[str, str]
@@ -75,21 +75,21 @@ class _Names:
 
 # Files of one table each, in a folder.
 
-class CsvFile:
+class CsvOutput:
     """
     One table as CSV: names, then units after a #, then the rows.
 
     Names and texts that a spreadsheet would run have an apostrophe before them.
     """
 
-    def __init__(self, stream: BinaryIO, columns: Sequence[Column]) -> None:
+    def __init__(self, stream: BinaryIO, columns: Sequence[TableColumn]) -> None:
         self._stream = TextIOWrapper(stream, newline='', encoding='utf-8')
         self._writer = csv.writer(self._stream, lineterminator='\n')
         self._writer.writerow([_inert(column.name) for column in columns])
         first, *units = [column.unit for column in columns]
         self._writer.writerow([f'# {first}', *units])
 
-    def write(self, batch: Batch) -> None:
+    def write(self, batch: RowBatch) -> None:
         """Write rows. A missing value is empty, a list is JSON."""
         # A masked array's list has None in the place of what is masked.
         values = [one.tolist() if isinstance(one, np.ndarray) else one for one in batch.values]
@@ -111,17 +111,17 @@ class CsvFile:
         self._stream.detach()
 
 
-def write_csv(folder: Path, batches: Iterator[Batch], about: About, warn: Warn) -> None:
-    """Write <table>.csv, see CsvFile."""
-    _write_files(folder, 'csv', batches, lambda stream, batch: CsvFile(stream, batch.columns))
+def write_csv(folder: Path, batches: Iterator[RowBatch], about: About, warn: Warn) -> None:
+    """Write <table>.csv, see CsvOutput."""
+    _write_files(folder, 'csv', batches, lambda stream, batch: CsvOutput(stream, batch.columns))
 
 
 def _write_files(
-    folder: Path, ending: str, batches: Iterator[Batch],
-    make: Callable[[BinaryIO, Batch], CsvFile | ParquetFile],
+    folder: Path, ending: str, batches: Iterator[RowBatch],
+    make: Callable[[BinaryIO, RowBatch], CsvOutput | ParquetFile],
 ) -> None:
     names = _Names(file_name)
-    files: dict[str, CsvFile | ParquetFile] = {}
+    files: dict[str, CsvOutput | ParquetFile] = {}
     is_new = not folder.exists()
     folder.mkdir(exist_ok=True)
     try:
@@ -161,7 +161,8 @@ class ParquetFile:
     """One table as Parquet: units in the metadata of the fields, the rest in the schema's."""
 
     def __init__(
-        self, stream: BinaryIO, table: str, source: str, columns: Sequence[Column], about: About
+        self, stream: BinaryIO, table: str, source: str, columns: Sequence[TableColumn],
+        about: About
     ) -> None:
         import pyarrow
         from pyarrow import parquet
@@ -176,7 +177,7 @@ class ParquetFile:
         self._stream = stream
         self._file = parquet.ParquetWriter(stream, self._schema, compression='zstd')
 
-    def write(self, batch: Batch) -> None:
+    def write(self, batch: RowBatch) -> None:
         """Write rows, as a row group of their own."""
         self._file.write_table(self._arrow.Table.from_arrays(
             [self._arrow.array(values, one.type)
@@ -194,13 +195,13 @@ class ParquetFile:
         self._file.is_open = False
 
 
-def write_parquet(folder: Path, batches: Iterator[Batch], about: About, warn: Warn) -> None:
+def write_parquet(folder: Path, batches: Iterator[RowBatch], about: About, warn: Warn) -> None:
     """Write <table>.parquet, see ParquetFile."""
     _write_files(folder, 'parquet', batches, lambda stream, batch: ParquetFile(
         stream, batch.table, batch.source, batch.columns, about))
 
 
-def _arrow_type(pyarrow: Any, column: Column) -> Any:
+def _arrow_type(pyarrow: Any, column: TableColumn) -> Any:
     kind = {'str': 'string', 'bool': 'bool_'}.get(column.kind, column.kind)
     found = getattr(pyarrow, kind)()
     return pyarrow.list_(found) if column.is_list else found
@@ -208,7 +209,7 @@ def _arrow_type(pyarrow: Any, column: Column) -> Any:
 
 # One file of all tables.
 
-def write_mat(path: Path, batches: Iterator[Batch], about: About, warn: Warn) -> None:
+def write_mat(path: Path, batches: Iterator[RowBatch], about: About, warn: Warn) -> None:
     """
     Write a struct for each table, whose fields are columns, and its struct ``units``.
 
@@ -246,7 +247,7 @@ def _matlab_name(text: str) -> str:
     return name if name[:1].isalpha() else f'x_{name}'[:_LONGEST_NAME].rstrip('_')
 
 
-def _matlab_values(column: Column, values: Sequence[Any]) -> NDArray[Any]:
+def _matlab_values(column: TableColumn, values: Sequence[Any]) -> NDArray[Any]:
     if column.is_list or column.kind == 'str':
         cells = np.empty((len(values), 1), object)
         for at, value in enumerate(values):
@@ -257,7 +258,7 @@ def _matlab_values(column: Column, values: Sequence[Any]) -> NDArray[Any]:
     return plain(column, values)
 
 
-def plain(column: Column, values: Sequence[Any]) -> NDArray[Any]:
+def plain(column: TableColumn, values: Sequence[Any]) -> NDArray[Any]:
     """Return numbers as an array; as float64, with NaN, if some are missing."""
     if isinstance(values, np.ndarray):
         return values
@@ -266,7 +267,7 @@ def plain(column: Column, values: Sequence[Any]) -> NDArray[Any]:
     return np.array(values, column.kind)
 
 
-def write_mf4(path: Path, batches: Iterator[Batch], about: About, warn: Warn) -> None:
+def write_mf4(path: Path, batches: Iterator[RowBatch], about: About, warn: Warn) -> None:
     """
     Write a channel group for each table, named like it, with ``time`` as its master.
 
@@ -295,7 +296,7 @@ def write_mf4(path: Path, batches: Iterator[Batch], about: About, warn: Warn) ->
 
 
 def _channels(
-    column: Column, values: Sequence[Any], table: str, warn: Warn
+    column: TableColumn, values: Sequence[Any], table: str, warn: Warn
 ) -> Iterator[tuple[str, NDArray[Any]]]:
     if column.is_list and column.kind != 'str' and all(
             value is not None for value in values) and (

@@ -38,7 +38,7 @@ from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.controller import ControlLaw
 from xplane_bridge.laboratory.flights.core_vehicle import CoreVehicle, Rounding
-from xplane_bridge.laboratory.flights.flight import Display, Flight, State
+from xplane_bridge.laboratory.flights.flight import Display, Flight, FlightState
 from xplane_bridge.laboratory.flights.laws import ActionLaw, PolicyLaw
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.recordings import written
@@ -48,7 +48,7 @@ from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import simulated_start
 from xplane_bridge.laboratory.flights.script import Script
 from xplane_bridge.laboratory.flights.sensed import load_sensors
-from xplane_bridge.laboratory.flights.simulation_frames import Frames
+from xplane_bridge.laboratory.flights.simulation_frames import FrameStepper
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.plant import Plant
@@ -81,7 +81,7 @@ class CoreFlight(Flight):
     @property
     def time(self) -> float:
         """Return the time of the scenario in s."""
-        return self.vehicle.time if self.state is State.READY or self.began else 0.0
+        return self.vehicle.time if self.state is FlightState.READY or self.began else 0.0
 
     def observation(self) -> Vector:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""
@@ -91,7 +91,7 @@ class CoreFlight(Flight):
     def truth(self) -> Numbers:
         """Return the observation as it would be without sensors."""
         if self._truth is None:
-            if self.state is not State.READY:
+            if self.state is not FlightState.READY:
                 self._check_began()
             self._truth = self.vehicle.truth()
         return self._truth
@@ -103,12 +103,12 @@ class CoreFlight(Flight):
 
     def retire(self) -> None:
         """Close it, and let a later flight have its aircraft: to load one takes 3 ms."""
-        if self.state is not State.CLOSED:
+        if self.state is not FlightState.CLOSED:
             super().retire()
             if self.began:
                 self.vehicle.aircraft.retire()
 
-    def _start(self) -> State:
+    def _start(self) -> FlightState:
         self._began = time.process_time()
         order, scenario = self.order, self.order.scenario
         law = self._law or make_law(order.flown_by)
@@ -133,7 +133,7 @@ class CoreFlight(Flight):
         script = self.script = Script(scenario, vehicle, vehicle, self._display)
         script.physics_rate = rate
         script.begin, script.exceedances = 0.0, vehicle.aircraft.exceedances
-        self._frames = Frames(
+        self._frames = FrameStepper(
             script, vehicle,
             '' if isinstance(law, Cascade | ActionLaw | None) else type(law).__name__)
         self._actions = law if isinstance(law, ActionLaw) else None
@@ -146,14 +146,14 @@ class CoreFlight(Flight):
                 raise never_engaged(scenario.name)
         return self._after(going)
 
-    def _step(self, action: Sequence[float] | None, frames: int) -> State:
+    def _step(self, action: Sequence[float] | None, frames: int) -> FlightState:
         if action is not None and self._actions is not None:
             self._actions.given = tuple(action)
         self._truth = None
         return self._after(self._frames.fly(frames))
 
     def _end(self) -> None:
-        if self.state is not State.CLOSED and self.flown and not self._used:
+        if self.state is not FlightState.CLOSED and self.flown and not self._used:
             self._record()
             self._used = time.process_time() - self._began
             self._display.say(
@@ -172,7 +172,7 @@ class CoreFlight(Flight):
         except (OSError, MemoryError) as error:
             if self.error is None:
                 why = getattr(error, 'strerror', None) or error or 'there is not enough memory'
-                self.state, self.error = State.FAILED, MachineError(
+                self.state, self.error = FlightState.FAILED, MachineError(
                     f'the recording {order.keep.recording} cannot be written: {why}')
 
 

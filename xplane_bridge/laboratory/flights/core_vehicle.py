@@ -55,11 +55,11 @@ from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.laboratory.flights.laws import ActionLaw, fly_procedure, make_autopilot
 from xplane_bridge.laboratory.flights.observed import Observed
-from xplane_bridge.laboratory.flights.recordings.collected import Collected, Collector, Rows
+from xplane_bridge.laboratory.flights.recordings.collected import Collected, Collector, TimedRows
 from xplane_bridge.laboratory.flights.script import ExperimentError
 from xplane_bridge.laboratory.flights.sensed import Sensed
 from xplane_bridge.laboratory.sensors.faults import SENSOR_FAULTS
-from xplane_bridge.laboratory.sensors.imu import Motion
+from xplane_bridge.laboratory.sensors.imu import BodyMotion
 from xplane_bridge.laboratory.sensors.specification import Figures
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
@@ -137,7 +137,7 @@ class CoreVehicle(FlownByLaw):
         self._known_target: tuple[Target | None, tuple[float, ...]] = (None, ())
         self._measured = Measured(self._row, 0 if rounding else len(Sample._fields))
         self._touched = Touched(standing_compressions(self.aircraft)) if has_runway else None
-        self._commanded = Rows(len(FLOWN))
+        self._commanded = TimedRows(len(FLOWN))
         self._wanted: list[tuple[float, ...]] = []
 
     # A frame.
@@ -238,7 +238,7 @@ class CoreVehicle(FlownByLaw):
             more = self._more = self.aircraft.sampler.surroundings()
         return more
 
-    def _parts(self) -> tuple[Motion, Vector | None, Air]:
+    def _parts(self) -> tuple[BodyMotion, Vector | None, Air]:
         """Return what the common topics have of the observed state."""
         if self._seen is None:
             return observed.truth_to_parts(self._sample, self._surroundings())

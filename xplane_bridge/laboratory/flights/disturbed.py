@@ -32,18 +32,18 @@ from xplane_bridge.bridges.conversions.air import true_to_equivalent_airspeed
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.common.timing import ROUNDED_TIME, SECOND_NS
 from xplane_bridge.laboratory.flights.core import find_start
-from xplane_bridge.laboratory.flights.scenario.events import Event, parse
+from xplane_bridge.laboratory.flights.scenario.events import parse, ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, Scenario, ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import NO_SENSORS
 from xplane_bridge.laboratory.flights.sensed import load_sensors
 from xplane_bridge.laboratory.sensors.faults import SENSOR_FAULTS
-from xplane_bridge.laboratory.sensors.imu import ImuReading, Motion
+from xplane_bridge.laboratory.sensors.imu import BodyMotion, ImuReading
 from xplane_bridge.laboratory.sensors.specification import Figures
 from xplane_bridge.laboratory.sensors.suite import Suite
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.weather_settings import set_weather, WEATHER
-from xplane_bridge.simulation.peers.ardupilot import Measured
+from xplane_bridge.simulation.peers.ardupilot import SensorReadings
 
 # Who flies has a receiver of his own, which is given the true position.
 _ELSEWHERE = 'gnss_outage'
@@ -63,7 +63,7 @@ class DisturbedAircraft(Aircraft):
     With ``figures`` it has sensors, and ``measured`` says what they deliver.
     """
 
-    def __init__(self, events: Sequence[Event], figures: Figures | None, model: str,
+    def __init__(self, events: Sequence[ScenarioEvent], figures: Figures | None, model: str,
                  initial: Initial, seed: int = 0, **loaded: Any) -> None:
         self._events, self._figures = tuple(events), figures
         super().__init__(model, initial, seed=seed, **loaded)
@@ -84,11 +84,11 @@ class DisturbedAircraft(Aircraft):
             self._disturb(self._waiting.popleft())
         return super().advance(seconds)
 
-    def measured(self) -> Measured | None:
+    def measured(self) -> SensorReadings | None:
         """Return what the sensors deliver now, None without any."""
         return None if self._sensors is None else self._sensors.measured(self)
 
-    def _disturb(self, event: Event) -> None:
+    def _disturb(self, event: ScenarioEvent) -> None:
         if event.action in WEATHER:
             set_weather(self, event.action, event.value)
         elif event.action == 'engine_failed':
@@ -113,11 +113,11 @@ class _Sensors:
         """Let a fault of SENSOR_FAULTS begin or end."""
         setattr(self._suite.faults, name, on)
 
-    def measured(self, aircraft: Aircraft) -> Measured:
+    def measured(self, aircraft: Aircraft) -> SensorReadings:
         """Return what they deliver of an aircraft, of each the newest."""
         s, time = aircraft.state, aircraft.time
         stamp = round(time * SECOND_NS)
-        motion = Motion(
+        motion = BodyMotion(
             simulated.orientation(s), simulated.angular_velocity(s), simulated.specific_force(s))
         for imu in self._suite.show_motion(stamp, motion):
             self._imu = imu.reading
@@ -127,7 +127,7 @@ class _Sensors:
             self._range_at = found.stamp / SECOND_NS
             self._range = min(max(found.reading.distance, _TOO_NEAR), _TOO_FAR)
         read = motion if self._imu is None else self._imu.motion
-        return Measured(
+        return SensorReadings(
             axes.flu_to_frd(read.angular_velocity or simulated.angular_velocity(s)),
             axes.flu_to_frd(read.specific_force or simulated.specific_force(s)),
             self._airspeed(s.eas),
@@ -153,7 +153,7 @@ class Happenings:
     empty where it says nothing.
     """
 
-    events: tuple[Event, ...] = ()
+    events: tuple[ScenarioEvent, ...] = ()
     figures: Figures | None = None
     left: tuple[str, ...] = ()
     scenario: Scenario | None = None
@@ -217,7 +217,7 @@ def happens(
     return Happenings(tuple(kept), figures, tuple(left), given)
 
 
-def _possible(event: Event, scenario: str) -> Event:
+def _possible(event: ScenarioEvent, scenario: str) -> ScenarioEvent:
     """Return an event that may happen here."""
     if event.action in (*WEATHER, 'engine_failed', *_BREAK):
         return event

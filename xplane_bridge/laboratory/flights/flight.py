@@ -34,8 +34,8 @@ from xplane_bridge.common.machine import is_at_fault
 from xplane_bridge.laboratory.control.policy.observation import Numbers, Vector
 from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.order import Order
-from xplane_bridge.laboratory.flights.result import evaluate, Result
-from xplane_bridge.laboratory.flights.route import Telemetry
+from xplane_bridge.laboratory.flights.result import evaluate, FlightResult
+from xplane_bridge.laboratory.flights.route import VehicleTelemetry
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.flights.script import ControllerError, Progress, Script
 
@@ -43,7 +43,7 @@ from xplane_bridge.laboratory.flights.script import ControllerError, Progress, S
 _AT_ONCE = 60
 
 
-class State(StrEnum):
+class FlightState(StrEnum):
     """How far a flight is; see Flight."""
 
     NEW = 'new'
@@ -99,11 +99,11 @@ class Flight(ABC):
     """
 
     script: Script
-    telemetry: Telemetry
+    telemetry: VehicleTelemetry
 
     def __init__(self, order: Order, display: Display) -> None:
         self.order = order
-        self.state = State.NEW
+        self.state = FlightState.NEW
         self.error: Exception | None = None
         self._display = display
 
@@ -134,7 +134,7 @@ class Flight(ABC):
 
     @property
     def crash(self) -> AirframeEvent | None:
-        """Return what the airframe ended it by, None if it did not; see State.CRASHED."""
+        """Return what the airframe ended it by, None if it did not; see FlightState.CRASHED."""
         return self.script.crash if hasattr(self, 'script') else None
 
     @property
@@ -157,30 +157,30 @@ class Flight(ABC):
         """Return how much of the scenario has been flown (s)."""
         return self.script.flown if hasattr(self, 'script') else 0.0
 
-    def start(self) -> State:
+    def start(self) -> FlightState:
         """
         Make it READY; FAILED if that is not possible.
 
         Flown by actions, it goes on to the first frame in which an action counts.
         """
-        self._expect(State.NEW)
+        self._expect(FlightState.NEW)
         return self._go(self._start)
 
-    def step(self, action: Sequence[float] | None = None, frames: int = 1) -> State:
+    def step(self, action: Sequence[float] | None = None, frames: int = 1) -> FlightState:
         """
         Fly on, at least so many frames unless it ends before: READY, OVER, CRASHED or FAILED.
 
         ``action`` is in the order of its level's fields; without one the last is held.
         """
-        if self.state is not State.READY:
-            self._expect(State.READY)
+        if self.state is not FlightState.READY:
+            self._expect(FlightState.READY)
         return self._go(self._step, action, frames)
 
-    def fly(self) -> State:
+    def fly(self) -> FlightState:
         """Fly it to its end: OVER, CRASHED or FAILED."""
-        if self.state is State.NEW:
+        if self.state is FlightState.NEW:
             self.start()
-        while self.state is State.READY:
+        while self.state is FlightState.READY:
             self.step(frames=_AT_ONCE)
         return self.state
 
@@ -201,7 +201,7 @@ class Flight(ABC):
         OSError or ImportError if it is in a recording that cannot be read.
         """
 
-    def result(self) -> Result:
+    def result(self) -> FlightResult:
         """
         Return figures and judged criteria so far; KeyError for unknown figures.
 
@@ -220,9 +220,9 @@ class Flight(ABC):
 
     def close(self) -> None:
         """End it; closing twice is fine."""
-        if self.state is not State.CLOSED:
+        if self.state is not FlightState.CLOSED:
             self._end()
-            self.state = State.CLOSED
+            self.state = FlightState.CLOSED
 
     def retire(self) -> None:
         """
@@ -233,31 +233,31 @@ class Flight(ABC):
         self.close()
 
     @abstractmethod
-    def _start(self) -> State:
+    def _start(self) -> FlightState:
         """Begin; return whether it is READY, OVER or CRASHED."""
 
     @abstractmethod
-    def _step(self, action: Sequence[float] | None, frames: int) -> State:
+    def _step(self, action: Sequence[float] | None, frames: int) -> FlightState:
         """Fly on so many frames; return whether it is READY, OVER or CRASHED."""
 
     @abstractmethod
     def _end(self) -> None:
         """Give back what it holds, of whichever state; more than once is fine."""
 
-    def _after(self, going: bool) -> State:
+    def _after(self, going: bool) -> FlightState:
         """Return the state by whether something is left to be flown."""
-        return State.READY if going else State.OVER if self.crash is None else State.CRASHED
+        return FlightState.READY if going else FlightState.OVER if self.crash is None else FlightState.CRASHED
 
-    def _go(self, do: Callable[..., State], *arguments: object) -> State:
+    def _go(self, do: Callable[..., FlightState], *arguments: object) -> FlightState:
         try:
             self.state = do(*arguments)
         except Exception as error:
             # The law of somebody else may raise anything.
-            self.state, self.error = State.FAILED, error
+            self.state, self.error = FlightState.FAILED, error
         except BaseException:
             self.close()
             raise
-        if self.state is not State.READY:
+        if self.state is not FlightState.READY:
             self._display.end()
             self._end()
         return self.state
@@ -268,7 +268,7 @@ class Flight(ABC):
                 f'the flight is {self.state}, and has not begun'
                 + (f': {self.why}' if self.why else ''))
 
-    def _expect(self, *states: State) -> None:
+    def _expect(self, *states: FlightState) -> None:
         if self.state not in states:
             raise ValueError(
                 f'the flight is {self.state}, expected {" or ".join(states)}'

@@ -32,13 +32,13 @@ from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.envelope import Envelope
 from xplane_bridge.laboratory.control.gains import Gains
 from xplane_bridge.laboratory.control.measurement import Measurement
-from xplane_bridge.laboratory.control.policy.action import Action
+from xplane_bridge.laboratory.control.policy.action import ActionSpec
 from xplane_bridge.laboratory.control.policy.observation import Vector
 from xplane_bridge.laboratory.control.runway import performance
 from xplane_bridge.laboratory.control.runway.autopilot import Autopilot
 from xplane_bridge.laboratory.control.runway.performance import Performance
 from xplane_bridge.laboratory.control.runway.runway import Runway
-from xplane_bridge.laboratory.control.targets import Attitude, Target
+from xplane_bridge.laboratory.control.targets import AttitudeTarget, Target
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 
 # What no action of this level commands.
@@ -49,7 +49,7 @@ class Actor(Protocol):
     """What chooses actions, such as control.policy.LoadedPolicy."""
 
     @property
-    def action(self) -> Action:
+    def action(self) -> ActionSpec:
         """Return what it commands."""
 
     def reset(self) -> None:
@@ -68,7 +68,7 @@ class ActionLaw:
     all (``is_direct``), and nothing need be measured.
     """
 
-    def __init__(self, action: Action) -> None:
+    def __init__(self, action: ActionSpec) -> None:
         self.action = action
         self.is_direct = action.level == 'controls'
         self.target = Target()
@@ -109,7 +109,7 @@ class ActionLaw:
     def _hold(self, first: float, second: float, third: float) -> None:
         """Tell the cascade what to hold from now on."""
         if self.action.level == 'attitude':
-            self._cascade.hold_attitude(Attitude(first, second, third))
+            self._cascade.hold_attitude(AttitudeTarget(first, second, third))
         else:
             self._cascade.change_target(
                 {'altitude': first, 'heading': second, 'airspeed': third})

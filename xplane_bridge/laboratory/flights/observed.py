@@ -35,7 +35,7 @@ from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.policy.observation import known, Numbers
 from xplane_bridge.laboratory.control.policy.observation import Vector as Observation
 from xplane_bridge.laboratory.control.targets import Target
-from xplane_bridge.laboratory.sensors.imu import Motion
+from xplane_bridge.laboratory.sensors.imu import BodyMotion
 from xplane_bridge.simulation.aircraft.sample import Sample, SampleRow, Surroundings
 from xplane_bridge.simulation.aircraft.state import AircraftState
 
@@ -52,7 +52,7 @@ class Observed(NamedTuple):
     ``turned``, the orientation there, are in the axes at the datum, ``velocity`` in body axes.
     """
 
-    motion: Motion
+    motion: BodyMotion
     fix: Vector
     position: Vector | None
     turned: Quaternion | None
@@ -61,7 +61,7 @@ class Observed(NamedTuple):
 
     @classmethod
     def of(
-        cls, motion: Motion, velocity_enu: Vector | None, air: Air | None, fix: Vector,
+        cls, motion: BodyMotion, velocity_enu: Vector | None, air: Air | None, fix: Vector,
         position: Vector, frame: OdomFrame,
     ) -> Observed:
         """Return what is published of a state: without an orientation there is no odom."""
@@ -137,12 +137,12 @@ def truth_to_numbers(
 
 def truth_to_parts(
     sample_row: SampleRow, more_row: SampleRow
-) -> tuple[Motion, Vector, Air]:
+) -> tuple[BodyMotion, Vector, Air]:
     """Return motion, velocity over ground (ENU, m/s), and air data: all is known."""
     sample, more = Sample._make(sample_row), Surroundings._make(more_row)
     mass = more.mass
     return (
-        Motion(
+        BodyMotion(
             simulated.orientation(sample), simulated.angular_velocity(sample),
             axes.frd_to_flu((more.force_x / mass, more.force_y / mass, more.force_z / mass))),
         simulated.velocity(more),
@@ -173,11 +173,11 @@ def reported_controls(state: AircraftState) -> Controls:
 # Of what a protocol left of it.
 
 
-def to_parts(state: VehicleState) -> tuple[Motion, Vector | None, Air]:
+def to_parts(state: VehicleState) -> tuple[BodyMotion, Vector | None, Air]:
     """Return motion, velocity over ground (ENU, m/s), and air data; None is unknown."""
     return (
-        Motion(state.orientation, state.angular_velocity, state.specific_force), state.velocity,
-        state.air or Air())
+        BodyMotion(state.orientation, state.angular_velocity, state.specific_force),
+        state.velocity, state.air or Air())
 
 
 def flow_and_controls(state: VehicleState) -> tuple[float, ...]:

@@ -32,11 +32,11 @@ from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.analysis.verdict import FlownStep, Judgement
 from xplane_bridge.laboratory.flights.analysis.windows import Window, windows
 from xplane_bridge.laboratory.flights.laws import make_autopilot
-from xplane_bridge.laboratory.flights.scenario.events import Event
+from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
 from xplane_bridge.laboratory.flights.script import Script
 
 
-class Result(NamedTuple):
+class FlightResult(NamedTuple):
     """What came out of a flight: flown steps, test inputs, figures by name, judged criteria."""
 
     steps: list[FlownStep]
@@ -45,7 +45,7 @@ class Result(NamedTuple):
     judgements: list[Judgement]
 
 
-def evaluate(script: Script, history: History) -> Result:
+def evaluate(script: Script, history: History) -> FlightResult:
     """Return what came out of a flight. Raises KeyError for a criterion of an unknown figure."""
     steps = _flown_steps(script, history)
     flown = [step for _, step in steps]
@@ -59,10 +59,10 @@ def evaluate(script: Script, history: History) -> Result:
         script.scenario, history, figures, script.flown, steps, script.crash, script.is_cut)
     if script.account is not None:
         judgements += script.account.judgements(script.begin)
-    return Result(flown, inputs, figures, judgements)
+    return FlightResult(flown, inputs, figures, judgements)
 
 
-def _flown_steps(script: Script, history: History) -> list[tuple[Event, FlownStep]]:
+def _flown_steps(script: Script, history: History) -> list[tuple[ScenarioEvent, FlownStep]]:
     """Return the steps that were expected to be flown, and how they were."""
     steps = []
     for occurrence in script.occurrences:

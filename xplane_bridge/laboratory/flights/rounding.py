@@ -247,7 +247,7 @@ class FdmdataRounding:
         self._huginn = Huginn(self._world)
         self._held = Overrides()
         self._plausibility = Plausibility()
-        self._reading = huginn.Reading()
+        self._reading = huginn.Interpretation()
 
     def fly_on(self, command: Controls, seconds: float) -> None:
         """Command the aircraft, which then flies that long."""

@@ -37,7 +37,7 @@ _LEAD = 1.0
 _GAIN = 0.4
 
 
-class Telemetry(Protocol):
+class VehicleTelemetry(Protocol):
     """What is known of the vehicle, by the names of quantities.QUANTITIES."""
 
     def last(self, name: str) -> float:
@@ -55,7 +55,7 @@ class RouteFlight:
     each update until the path ends, and ``passed`` the greatest one of each leg flown.
     """
 
-    def __init__(self, route: Route, telemetry: Telemetry, now: float) -> None:
+    def __init__(self, route: Route, telemetry: VehicleTelemetry, now: float) -> None:
         """Raise ValueError if its position or its course are not known."""
         self._telemetry = telemetry
         east, north = telemetry.last('east'), telemetry.last('north')

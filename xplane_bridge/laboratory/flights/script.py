@@ -34,8 +34,8 @@ from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.analysis.series import Series
 from xplane_bridge.laboratory.flights.analysis.verdict import flown_step, Occurrence
 from xplane_bridge.laboratory.flights.controller_checks.conduct import Account
-from xplane_bridge.laboratory.flights.route import RouteFlight, Telemetry
-from xplane_bridge.laboratory.flights.scenario.events import Event
+from xplane_bridge.laboratory.flights.route import RouteFlight, VehicleTelemetry
+from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.excitation import AXES, Excitation
 from xplane_bridge.laboratory.flights.scenario.runway import PROCEDURES
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
@@ -61,7 +61,7 @@ class ControllerError(ExperimentError):
     """The controller no longer does its part: the flight ends, and this is its result."""
 
 
-class Flown(Protocol):
+class ScriptedVehicle(Protocol):
     """The vehicle that a scenario is flown with."""
 
     def engage(self, on: bool, now: float) -> None:
@@ -115,7 +115,8 @@ class Script:
     """
 
     def __init__(
-        self, scenario: Scenario, vehicle: Flown, telemetry: Telemetry, display: Progress
+        self, scenario: Scenario, vehicle: ScriptedVehicle, telemetry: VehicleTelemetry,
+        display: Progress
     ) -> None:
         self.scenario = scenario
         self.begin = math.nan
@@ -137,7 +138,7 @@ class Script:
         self._display = display
         self._waiting: list[Occurrence] = []
         self._events = deque(scenario.events)
-        self._held: tuple[Event, float, float] | None = None
+        self._held: tuple[ScenarioEvent, float, float] | None = None
         # Since an excitation without the controller: the controls at its start.
         self._base: dict[str, float] | None = None
         self._direction = math.nan
@@ -231,13 +232,13 @@ class Script:
                     found[axis] + excitation.value(now - start), AXES[axis]), 1.0)
         return found
 
-    def _before(self, event: Event) -> float:
+    def _before(self, event: ScenarioEvent) -> float:
         if event.action != 'change' or len(event.value) != 1:
             return math.nan
         name, = event.value
         return self._telemetry.last(f'target_{name}')
 
-    def _do(self, event: Event, now: float) -> None:
+    def _do(self, event: ScenarioEvent, now: float) -> None:
         self._phase = str(event)
         if event.action == 'engage':
             self._engage(event.value, now)
@@ -262,7 +263,7 @@ class Script:
         if event.expect is None and event.action != 'controls':
             self._display.say(f'{self.flown:5.1f} s  {event}')
 
-    def _fly_procedure(self, event: Event) -> None:
+    def _fly_procedure(self, event: ScenarioEvent) -> None:
         self._vehicle.fly_procedure(event.action, event.value, self.scenario.runway)
         if event.action == 'land' and not self.scenario.is_one_of_many:
             self._look_at = event.at + _STANDS_PERIOD

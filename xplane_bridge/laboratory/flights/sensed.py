@@ -28,7 +28,7 @@ from xplane_bridge.laboratory.flights.recordings.collected import Collector
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.sensors.altimeter import Altimeter
 from xplane_bridge.laboratory.sensors.gnss import Fix, NO_FIX
-from xplane_bridge.laboratory.sensors.imu import ImuReading, Motion
+from xplane_bridge.laboratory.sensors.imu import BodyMotion, ImuReading
 from xplane_bridge.laboratory.sensors.odometry import Pose
 from xplane_bridge.laboratory.sensors.range_finder import below
 from xplane_bridge.laboratory.sensors.specification import Figures, FiguresError, load
@@ -81,7 +81,7 @@ class Sensed:
         self._position = (math.nan, math.nan)
 
     def show(
-        self, time: float, place: Vector, motion: Motion, velocity: Vector | None, air: Air,
+        self, time: float, place: Vector, motion: BodyMotion, velocity: Vector | None, air: Air,
         height: float,
     ) -> None:
         """
@@ -137,7 +137,7 @@ class Sensed:
             motion, self._fix[:3], pose.position, pose.orientation, pose.velocity, self._air)
 
     @property
-    def _motion(self) -> Motion:
+    def _motion(self) -> BodyMotion:
         # The first sample comes at once.
         assert self._imu is not None
         return self._imu.motion

@@ -24,10 +24,10 @@ from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent
 from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.common.timing import FRAME
 from xplane_bridge.laboratory.flights.controller_checks.conduct import Account, Conduct
-from xplane_bridge.laboratory.flights.script import Flown, Script
+from xplane_bridge.laboratory.flights.script import Script, ScriptedVehicle
 
 
-class SteppedVehicle(Flown, Protocol):
+class SteppedVehicle(ScriptedVehicle, Protocol):
     """A vehicle that flies one frame at a time."""
 
     time: float
@@ -50,7 +50,7 @@ class SteppedVehicle(Flown, Protocol):
         """Fly frames with a command; observe, but not the last one."""
 
 
-class Frames:
+class FrameStepper:
     """
     A script and the vehicle that flies it: ``look`` at the first state, then ``fly``.
 

@@ -26,12 +26,17 @@ from xplane_bridge.common.text import counted
 from xplane_bridge.laboratory.identification.estimation.equation_error import FOLLOWS, Regression
 from xplane_bridge.laboratory.identification.estimation.output_error import Fit
 from xplane_bridge.laboratory.identification.manoeuvres import TEST_INPUT
-from xplane_bridge.laboratory.identification.motion.equations import Form, GRAVITY, Motion, RATES
+from xplane_bridge.laboratory.identification.motion.equations import (
+    CheckedManoeuvre,
+    GRAVITY,
+    ModelStructure,
+    RATES,
+)
 from xplane_bridge.laboratory.identification.motion.signals import (
     Array,
     CONTROLS,
     DEFLECTIONS,
-    Flight,
+    FlightSignals,
     IdentificationError,
     OPTIONAL,
     SIGNALS,
@@ -44,7 +49,7 @@ class Agreement(NamedTuple):
     How well an output agrees: the part of its variance explained, and Theil's coefficient.
 
     ``r_squared`` is 1 for a perfect model, ``theil`` 0; below 0.3 it is usually good enough
-    (Jategaonkar, Flight Vehicle System Identification, section 11.3.4).
+    (Jategaonkar, FlightSignals Vehicle System Identification, section 11.3.4).
     """
 
     r_squared: float
@@ -87,7 +92,7 @@ _SAME, _SEEN = 0.35, 0.02
 _FASTER = 1.3
 
 
-def check(flight: Flight) -> None:
+def check(flight: FlightSignals) -> None:
     """Raise IdentificationError for a flight without a signal, or whose times are none."""
     times = flight.times
     missing = [name for name in SIGNALS if name not in OPTIONAL and not flight.has(name)]
@@ -111,7 +116,7 @@ def check(flight: Flight) -> None:
             f'{_SLOWEST:g}: is time in s?')
 
 
-def check_magnitudes(part: Flight) -> None:
+def check_magnitudes(part: FlightSignals) -> None:
     """
     Raise IdentificationError for a manoeuvre whose signals are not in the units they should be.
 
@@ -123,7 +128,7 @@ def check_magnitudes(part: Flight) -> None:
     _check_gravity(part)
 
 
-def check_size(parts: Sequence[Flight]) -> None:
+def check_size(parts: Sequence[FlightSignals]) -> None:
     """Raise IdentificationError for more than is identified at a time, in memory."""
     count = sum(len(part.times) for part in parts)
     if len(parts) > _MOST_MANOEUVRES or count > _MOST_AT_ONCE:
@@ -133,7 +138,7 @@ def check_size(parts: Sequence[Flight]) -> None:
             'samples per second')
 
 
-def check_manoeuvre(part: Flight) -> None:
+def check_manoeuvre(part: FlightSignals) -> None:
     """Raise IdentificationError for a manoeuvre with gaps, clipped controls or wrong rates."""
     times = part.times
     steps = np.diff(times)
@@ -169,7 +174,9 @@ def check_manoeuvre(part: Flight) -> None:
     _check_rates(part)
 
 
-def check_regression(form: Form, motions: Sequence[Motion], found: Regression) -> None:
+def check_regression(
+    form: ModelStructure, motions: Sequence[CheckedManoeuvre], found: Regression
+) -> None:
     """Raise IdentificationError where the regressors of a form cannot be told apart."""
     alike = found.collinearity
     first, last = motions[0].times[0], motions[-1].times[-1]
@@ -188,7 +195,7 @@ def check_regression(form: Form, motions: Sequence[Motion], found: Regression) -
             f'flies, and what it answers to cannot be told from what it does; {otherwise}')
 
 
-def check_condition(form: Form, motions: Sequence[Motion]) -> None:
+def check_condition(form: ModelStructure, motions: Sequence[CheckedManoeuvre]) -> None:
     """Raise IdentificationError for manoeuvres at airspeeds that have not the same derivatives."""
     low, high = (min(motions, key=lambda motion: float(motion['true_airspeed'].min())),
                  max(motions, key=lambda motion: float(motion['true_airspeed'].max())))
@@ -200,7 +207,7 @@ def check_condition(form: Form, motions: Sequence[Motion]) -> None:
             f'condition, expected at most {_FASTER:g} times as fast')
 
 
-def check_flow(form: Form, motion: Motion) -> None:
+def check_flow(form: ModelStructure, motion: CheckedManoeuvre) -> None:
     """Raise IdentificationError where nothing measured the flow angle of a form."""
     if not motion.measured.has(form.states[0]):
         raise IdentificationError(
@@ -208,7 +215,7 @@ def check_flow(form: Form, motion: Motion) -> None:
             f'{form.name} derivative can be told from the errors of the other sensors')
 
 
-def check_fit(motions: Sequence[Motion], fit: Fit) -> None:
+def check_fit(motions: Sequence[CheckedManoeuvre], fit: Fit) -> None:
     """Raise IdentificationError for a model that does not describe what was flown."""
     for at, name in enumerate(fit.form.states):
         # A vane may show more noise than motion.
@@ -224,11 +231,11 @@ def check_fit(motions: Sequence[Motion], fit: Fit) -> None:
                 f'{100.0 * _DESCRIBED:.0f} %: too little excitation, gusts, or a wrong signal')
 
 
-def _of(part: Flight) -> str:
+def _of(part: FlightSignals) -> str:
     return f'{part.source}, {part.manoeuvres[0].name}' if part.manoeuvres else part.source
 
 
-def _check_magnitude(flight: Flight, name: str) -> None:
+def _check_magnitude(flight: FlightSignals, name: str) -> None:
     values = np.abs(flight.values[name])
     at = int(np.nanargmax(values))
     signal = SIGNALS[name]
@@ -244,7 +251,7 @@ def _check_magnitude(flight: Flight, name: str) -> None:
             + (f': is it in {signal.usual}?' if signal.usual else ''))
 
 
-def _check_gravity(flight: Flight) -> None:
+def _check_gravity(flight: FlightSignals) -> None:
     """Raise IdentificationError where what holds the aircraft up is not gravity's opposite."""
     up = np.cos(flight.filled('roll')) * np.cos(flight.filled('pitch'))
     known = np.isfinite(flight.values['specific_force_z'])
@@ -259,7 +266,7 @@ def _check_gravity(flight: Flight) -> None:
         f'expected about {-GRAVITY:.1f}: {asked}')
 
 
-def _check_rates(part: Flight) -> None:
+def _check_rates(part: FlightSignals) -> None:
     """Compare the angular rates with the attitude: a wrong unit, sign or clock is seen there."""
     roll, pitch = np.unwrap(part.filled('roll')), part.filled('pitch')
     p, q, r = (part.filled(name) for name in ('roll_rate', 'pitch_rate', 'yaw_rate'))

@@ -41,10 +41,10 @@ from xplane_bridge.laboratory.identification.estimation.bounds import corrected_
 from xplane_bridge.laboratory.identification.estimation.output_error import Estimate
 from xplane_bridge.laboratory.identification.gusts import has_gusts, VANES, vanes
 from xplane_bridge.laboratory.identification.motion.airframe import Airframe
-from xplane_bridge.laboratory.identification.motion.equations import Motion, RATES
+from xplane_bridge.laboratory.identification.motion.equations import CheckedManoeuvre, RATES
 from xplane_bridge.laboratory.identification.motion.signals import (
     Array,
-    Flight,
+    FlightSignals,
     IdentificationError,
     Mask,
 )
@@ -99,16 +99,16 @@ class Compatibility:
     """
 
     errors: Mapping[str, Estimate]
-    raw: Sequence[Flight]
-    motions: Sequence[Motion]
-    other_motions: Sequence[Sequence[Motion]]
+    raw: Sequence[FlightSignals]
+    motions: Sequence[CheckedManoeuvre]
+    other_motions: Sequence[Sequence[CheckedManoeuvre]]
     reconstructed: Sequence[Array]
     misfit: Mapping[str, float]
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 def check_compatibility(
-    parts: Sequence[Flight], airframe: Airframe, step: float = 0.0
+    parts: Sequence[FlightSignals], airframe: Airframe, step: float = 0.0
 ) -> Compatibility:
     """
     Return the errors of the sensors and the corrected manoeuvres of a flight.
@@ -152,7 +152,7 @@ def check_compatibility(
 
 
 def _with_vanes(
-    every: Reconstruction, parts: Sequence[Flight], found: _Fitted
+    every: Reconstruction, parts: Sequence[FlightSignals], found: _Fitted
 ) -> _Fitted:
     """Return what was fitted, with the errors of vanes that show although there are gusts."""
     states = every.states(found.theta[None])[:, :, 0]
@@ -220,7 +220,7 @@ def _fitted(every: Reconstruction, known: Mask, velocity: float) -> _Fitted:
 
 
 def _answers(
-    every: Reconstruction, found: _Fitted, trials: Sequence[Sequence[Flight]]
+    every: Reconstruction, found: _Fitted, trials: Sequence[Sequence[FlightSignals]]
 ) -> Array:
     """Return the parameters that fit the same outputs with other inputs (trials, p)."""
     thetas = np.repeat(found.theta[None], len(trials), axis=0)
@@ -259,7 +259,7 @@ def _rms(left: Array, known: Mask, before: Array) -> Array:
     return found
 
 
-def _refuse_forces_in_g(parts: Sequence[Flight], found: _Fitted) -> None:
+def _refuse_forces_in_g(parts: Sequence[FlightSignals], found: _Fitted) -> None:
     """Raise IdentificationError for a specific force that is many times too small."""
     if not all(part.has(name) for part in parts for name in FLOW):
         return
@@ -272,7 +272,7 @@ def _refuse_forces_in_g(parts: Sequence[Flight], found: _Fitted) -> None:
                 f'attitude from {parts[0].times[0]:.1f} s on: is it in g?')
 
 
-def _refuse_wrong_scales(parts: Sequence[Flight], errors: Mapping[str, Estimate]) -> None:
+def _refuse_wrong_scales(parts: Sequence[FlightSignals], errors: Mapping[str, Estimate]) -> None:
     since = f'from {parts[0].times[0]:.1f} s on'
     for name in FLOW:
         scale = errors[f'{name}_scale'].value
@@ -303,7 +303,7 @@ def _by_itself(found: _Fitted, name: str) -> Estimate:
 
 
 def _refuse_wrong_speed(
-    every: Reconstruction, parts: Sequence[Flight], left: Array
+    every: Reconstruction, parts: Sequence[FlightSignals], left: Array
 ) -> None:
     usual = float(np.nanmedian(every.measured[..., 0]))
     for at, part in enumerate(parts):

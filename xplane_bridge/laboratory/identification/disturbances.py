@@ -45,7 +45,7 @@ from xplane_bridge.laboratory.identification.motion.equations import (
     SPEED,
 )
 from xplane_bridge.laboratory.identification.motion.signals import Array
-from xplane_bridge.simulation.aircraft.linear_model import LinearModel, RATIO, Signal
+from xplane_bridge.simulation.aircraft.linear_model import LinearModel, ModelVariable, RATIO
 from xplane_bridge.simulation.aircraft.studies.linearize import OUTPUTS, STATES
 from xplane_bridge.simulation.aircraft.studies.modes import (
     compute_modes,
@@ -86,7 +86,7 @@ Slopes = Mapping[Derivative, float]
 _Row = dict[str, float]
 
 
-class Flown(NamedTuple):
+class FlightCondition(NamedTuple):
     """
     Steady level flight: airframe, true airspeed (m/s), density (kg/m^3), angle of attack.
 
@@ -142,7 +142,7 @@ def altitude_and_airspeed(true_airspeed: float, density: float) -> tuple[float, 
         true_airspeed, air.pressure_altitude_to_pressure(low), air.standard_temperature(low))
 
 
-def flown(forms: Mapping[str, Identified]) -> Flown:
+def flown(forms: Mapping[str, Identified]) -> FlightCondition:
     """Return the mean flight condition of all manoeuvres of some forms."""
     motions = [motion for one in forms.values() for motion in one.motions]
 
@@ -150,9 +150,9 @@ def flown(forms: Mapping[str, Identified]) -> Flown:
         return float(np.concatenate([motion[name] for motion in motions]).mean())
 
     known = [name for name in FLOWN if all(name in motion.flight.values for motion in motions)]
-    return Flown(motions[0].airframe, mean('true_airspeed'), mean('density'),
-                 mean('angle_of_attack'), {name: mean(name) for name in known},
-                 motions[0].measured.surfaces)
+    return FlightCondition(motions[0].airframe, mean('true_airspeed'), mean('density'),
+                           mean('angle_of_attack'), {name: mean(name) for name in known},
+                           motions[0].measured.surfaces)
 
 
 def collect_slopes(forms: Mapping[str, Identified]) -> dict[Derivative, float]:
@@ -162,7 +162,7 @@ def collect_slopes(forms: Mapping[str, Identified]) -> dict[Derivative, float]:
 
 
 def linear_model(
-    slopes: Slopes, at: Flown, forms: Collection[str], name: str = ''
+    slopes: Slopes, at: FlightCondition, forms: Collection[str], name: str = ''
 ) -> LinearModel:
     """
     Return the linear model of derivatives; of controls' magnitudes there is nothing in it.
@@ -195,15 +195,15 @@ def linear_model(
 
     return LinearModel(
         name, 'identified', altitude, airspeed,
-        tuple(Signal(one, STATES[one], values.get(one, 0.0)) for one in columns),
-        tuple(Signal(one, 'rad' if one in at.surfaces else RATIO, at.controls.get(one, 0.0))
+        tuple(ModelVariable(one, STATES[one], values.get(one, 0.0)) for one in columns),
+        tuple(ModelVariable(one, 'rad' if one in at.surfaces else RATIO, at.controls.get(one, 0.0))
               for one in inputs),
-        tuple(Signal(one, OUTPUTS[one], values.get(one, 0.0)) for one in rows),
+        tuple(ModelVariable(one, OUTPUTS[one], values.get(one, 0.0)) for one in rows),
         matrix(states, columns, columns), matrix(states, columns, inputs),
         matrix(outputs, rows, columns), matrix(outputs, rows, inputs))
 
 
-def _of(coefficient: str, slopes: Slopes, at: Flown, factor: float) -> _Row:
+def _of(coefficient: str, slopes: Slopes, at: FlightCondition, factor: float) -> _Row:
     """Return the slopes of ``factor`` times a coefficient by states and controls."""
     def per(regressor: str) -> float:
         if regressor in RATES:
@@ -221,7 +221,7 @@ def _with(row: _Row, **more: float) -> _Row:
 
 
 def _pitching(
-    slopes: Slopes, at: Flown, states: dict[str, _Row], outputs: dict[str, _Row]
+    slopes: Slopes, at: FlightCondition, states: dict[str, _Row], outputs: dict[str, _Row]
 ) -> None:
     frame, speed = at.airframe, at.true_airspeed
     lift = _of('C_L', slopes, at, at.force / frame.mass)
@@ -237,7 +237,7 @@ def _pitching(
 
 
 def _speed(
-    slopes: Slopes, at: Flown, states: dict[str, _Row], outputs: dict[str, _Row]
+    slopes: Slopes, at: FlightCondition, states: dict[str, _Row], outputs: dict[str, _Row]
 ) -> None:
     states['true_airspeed'] = _with(
         _of('C_D', slopes, at, -at.force / at.airframe.mass),
@@ -251,7 +251,7 @@ def _speed(
 
 
 def _rolling(
-    slopes: Slopes, at: Flown, states: dict[str, _Row], outputs: dict[str, _Row]
+    slopes: Slopes, at: FlightCondition, states: dict[str, _Row], outputs: dict[str, _Row]
 ) -> None:
     frame, speed = at.airframe, at.true_airspeed
     sine, cosine = math.sin(at.angle_of_attack), math.cos(at.angle_of_attack)

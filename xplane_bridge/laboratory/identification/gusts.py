@@ -29,7 +29,7 @@ import numpy as np
 
 from xplane_bridge.common import optional
 from xplane_bridge.laboratory.identification.estimation.bounds import corrected_covariance
-from xplane_bridge.laboratory.identification.motion.signals import Array, COMMANDED, Flight
+from xplane_bridge.laboratory.identification.motion.signals import Array, COMMANDED, FlightSignals
 
 # Residuals of a vane are coloured, so a gust's, if they vary so many times as much as their
 # differences from sample to sample say, and by so much (rad).
@@ -68,7 +68,7 @@ def has_gusts(residuals: Sequence[Array]) -> bool:
     return False
 
 
-def smoothed(part: Flight, name: str) -> Array:
+def smoothed(part: FlightSignals, name: str) -> Array:
     """Return a signal without gaps and without what is faster than an aircraft."""
     optional.require('an identification in turbulent air', 'scipy', extra='fly')
     from scipy import signal
@@ -81,7 +81,9 @@ def smoothed(part: Flight, name: str) -> Array:
     return found
 
 
-def vanes(parts: Sequence[Flight], flows: Sequence[Array], prior: Array) -> tuple[Array, Array]:
+def vanes(
+    parts: Sequence[FlightSignals], flows: Sequence[Array], prior: Array
+) -> tuple[Array, Array]:
     """
     Return the VANES' errors and their covariance.
 
@@ -105,7 +107,7 @@ def vanes(parts: Sequence[Flight], flows: Sequence[Array], prior: Array) -> tupl
 
 
 def _regressed(
-    parts: Sequence[Flight], flows: Sequence[Array]
+    parts: Sequence[FlightSignals], flows: Sequence[Array]
 ) -> tuple[list[Array], list[Array], list[Array]]:
     """
     Return what vanes differ by (n, 2), and by what: (n, 2, VANES), whole and by controls alone.
@@ -134,7 +136,7 @@ def _regressed(
     return left, exact, slopes
 
 
-def _instruments(part: Flight, controls: Sequence[str]) -> Array:
+def _instruments(part: FlightSignals, controls: Sequence[str]) -> Array:
     """Return the controls as motions of several time constants follow them (n, instruments)."""
     # A control system moves surfaces in gusts: then only what was commanded is no answer to them.
     names = [commanded if part.has(commanded := f'{name}{COMMANDED}') else name
@@ -144,7 +146,7 @@ def _instruments(part: Flight, controls: Sequence[str]) -> Array:
         for name in names for lag in _LAGS], axis=1)
 
 
-def _following(part: Flight, values: Array, lag: float) -> Array:
+def _following(part: FlightSignals, values: Array, lag: float) -> Array:
     """Return what follows values (n, k) with a time constant (s), from rest."""
     from scipy import signal
     step = float(part.times[-1] - part.times[0]) / (len(part.times) - 1)
@@ -154,7 +156,7 @@ def _following(part: Flight, values: Array, lag: float) -> Array:
     return found
 
 
-def _fast(part: Flight, values: Array) -> Array:
+def _fast(part: FlightSignals, values: Array) -> Array:
     """Return what of values (n, k) is faster than gusts and drifts mostly are."""
     found: Array = values - _following(part, values, _SLOW)
     found -= found.mean(axis=0)

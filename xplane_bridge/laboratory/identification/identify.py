@@ -67,18 +67,21 @@ from xplane_bridge.laboratory.identification.estimation.structure import needles
 from xplane_bridge.laboratory.identification.manoeuvres import excited, manoeuvres, moved
 from xplane_bridge.laboratory.identification.motion.airframe import Airframe
 from xplane_bridge.laboratory.identification.motion.equations import (
+    CheckedManoeuvre,
     Derivative,
-    Form,
     FORMS,
     in_gusts,
     LATERAL,
     LONGITUDINAL,
     MAGNITUDE,
-    Motion,
+    ModelStructure,
     SPEED,
     unit_of,
 )
-from xplane_bridge.laboratory.identification.motion.signals import Flight, IdentificationError
+from xplane_bridge.laboratory.identification.motion.signals import (
+    FlightSignals,
+    IdentificationError,
+)
 from xplane_bridge.laboratory.identification.motion.surfaces import with_surfaces
 
 IDENTIFIABLE = 0.1
@@ -106,7 +109,7 @@ class Identified:
     ``by_frequency`` is what chirps and multisines show in the frequency domain.
     """
 
-    motions: Sequence[Motion]
+    motions: Sequence[CheckedManoeuvre]
     regression: Regression
     fit: Fit
     by_frequency: FrequencyFit | None = None
@@ -146,8 +149,8 @@ class Identification:
 
 
 def identify(
-    flights: Sequence[Flight], airframe: Airframe, step: float = 0.0,
-    unseen: Sequence[Flight] = (), stepwise: bool = False,
+    flights: Sequence[FlightSignals], airframe: Airframe, step: float = 0.0,
+    unseen: Sequence[FlightSignals] = (), stepwise: bool = False,
 ) -> Identification:
     """
     Return the models of one or more flights of an aircraft.
@@ -194,7 +197,7 @@ def identify(
     return Identification(airframe, checked, forms, refused)
 
 
-def _checked(flight: Flight, airframe: Airframe, step: float) -> Compatibility:
+def _checked(flight: FlightSignals, airframe: Airframe, step: float) -> Compatibility:
     flight = with_surfaces(flight)
     check(flight)
     found = manoeuvres(flight)
@@ -212,14 +215,14 @@ def _checked(flight: Flight, airframe: Airframe, step: float) -> Compatibility:
     return replace(check_compatibility(parts, airframe, step), left_out=left_out)
 
 
-def _whole(parts: Sequence[Flight]) -> tuple[list[Flight], dict[str, str]]:
+def _whole(parts: Sequence[FlightSignals]) -> tuple[list[FlightSignals], dict[str, str]]:
     """
     Return the manoeuvres in which an aircraft flew, and why others are left out, by their names.
 
     What all show is a unit, what one shows is a flight that broke. Raises IdentificationError if
     none is left.
     """
-    whole: list[Flight] = []
+    whole: list[FlightSignals] = []
     left_out: dict[str, str] = {}
     for part in parts:
         try:
@@ -244,10 +247,10 @@ def _refuse_mixed_controls(checked: Sequence[Compatibility]) -> None:
 
 
 def _select_manoeuvres(
-    form: Form, checked: Sequence[Compatibility]
-) -> tuple[list[Motion], list[list[Motion]]]:
+    form: ModelStructure, checked: Sequence[Compatibility]
+) -> tuple[list[CheckedManoeuvre], list[list[CheckedManoeuvre]]]:
     """Return the manoeuvres that excite a form, and each with other errors of its sensors."""
-    motions: list[Motion] = []
+    motions: list[CheckedManoeuvre] = []
     others = []
     for found in checked:
         ends = [_end(form, motion) for motion in found.motions]
@@ -264,11 +267,11 @@ def _select_manoeuvres(
         for before, chosen, every in others for other in (every if chosen else ())]
 
 
-def _is_too_short(form: Form, motion: Motion) -> bool:
+def _is_too_short(form: ModelStructure, motion: CheckedManoeuvre) -> bool:
     return form is SPEED and motion.times[-1] - motion.times[0] < _SHORTEST_PATH
 
 
-def _end(form: Form, motion: Motion) -> float:
+def _end(form: ModelStructure, motion: CheckedManoeuvre) -> float:
     """Return until when a form describes a manoeuvre."""
     steep = np.flatnonzero(np.abs(motion['roll']) > _STEEPEST)
     if form.name == LATERAL.name or not len(steep):
@@ -276,7 +279,7 @@ def _end(form: Form, motion: Motion) -> float:
     return float(motion.times[steep[0]])
 
 
-def _moved_only(form: Form, motions: Sequence[Motion]) -> Form:
+def _moved_only(form: ModelStructure, motions: Sequence[CheckedManoeuvre]) -> ModelStructure:
     """Return a form without the controls that no manoeuvre moves."""
     return form._replace(controls=tuple(
         name for name in form.controls if name not in FLOWN or any(
@@ -284,8 +287,8 @@ def _moved_only(form: Form, motions: Sequence[Motion]) -> Form:
 
 
 def _identified(
-    form: Form, motions: Sequence[Motion], others: Sequence[Sequence[Motion]], step: float,
-    stepwise: bool,
+    form: ModelStructure, motions: Sequence[CheckedManoeuvre],
+    others: Sequence[Sequence[CheckedManoeuvre]], step: float, stepwise: bool,
 ) -> Identified:
     for motion in motions:
         check_flow(form, motion)
@@ -313,13 +316,13 @@ def _identified(
     return Identified(motions, start, fit, frequency_domain(form, motions))
 
 
-def _late(form: Form, motions: Sequence[Motion], step: float) -> float:
+def _late(form: ModelStructure, motions: Sequence[CheckedManoeuvre], step: float) -> float:
     """
     Return how late signals may be against each other (s): a standard deviation.
 
     Of a simulator the rate of the angle of attack may be that of a step before. Otherwise signals
     are measured at any time of a sample. What surfaces did within one is known otherwise: see
-    Motion.without_jumps.
+    CheckedManoeuvre.without_jumps.
     """
     if step:
         return _PART_OF_STEP * step if form.name != LATERAL.name else 0.0
@@ -327,7 +330,7 @@ def _late(form: Form, motions: Sequence[Motion], step: float) -> float:
 
 
 def _with_speed(
-    motions: Sequence[Motion], others: Sequence[Sequence[Motion]], step: float
+    motions: Sequence[CheckedManoeuvre], others: Sequence[Sequence[CheckedManoeuvre]], step: float
 ) -> Identified:
     for motion in motions:
         check_flow(LONGITUDINAL, motion)
@@ -346,14 +349,14 @@ def _acts_otherwise(fit: Fit, name: str) -> bool:
     return False
 
 
-def _is_two_sided(motions: Sequence[Motion], name: str) -> bool:
+def _is_two_sided(motions: Sequence[CheckedManoeuvre], name: str) -> bool:
     both = np.concatenate([motion[name] - motion[name][0] for motion in motions])
     size = np.abs(both)
     return bool(size.std()) and bool(abs(np.corrcoef(both, size)[0, 1]) < _SIDED)
 
 
 def _validated(
-    fit: Fit, motions: Sequence[Motion], step: float
+    fit: Fit, motions: Sequence[CheckedManoeuvre], step: float
 ) -> dict[str, Agreement]:
     if not motions:
         return {}

@@ -22,12 +22,16 @@ import re
 import numpy as np
 
 from xplane_bridge.common.controls import FLOWN
-from xplane_bridge.laboratory.identification.motion.equations import Form, LONGITUDINAL, SPEED
+from xplane_bridge.laboratory.identification.motion.equations import (
+    LONGITUDINAL,
+    ModelStructure,
+    SPEED,
+)
 from xplane_bridge.laboratory.identification.motion.signals import (
     Array,
     COMMANDED,
     CONTROLS,
-    Flight,
+    FlightSignals,
     Manoeuvre,
     Mask,
 )
@@ -45,7 +49,7 @@ _WITHIN, _REST = 0.5, 4.0
 _SHORTEST, _LONGEST = 2.0, 60.0
 
 
-def manoeuvres(flight: Flight) -> tuple[Manoeuvre, ...]:
+def manoeuvres(flight: FlightSignals) -> tuple[Manoeuvre, ...]:
     """
     Return the manoeuvres of a flight in which a control moves, in the order of their times.
 
@@ -71,7 +75,7 @@ def _together(parts: Iterable[Manoeuvre]) -> tuple[Manoeuvre, ...]:
     return tuple(found)
 
 
-def moved(flight: Flight, control: str) -> bool:
+def moved(flight: FlightSignals, control: str) -> bool:
     """Return whether a control moves enough to excite anything."""
     if not flight.has(control):
         return False
@@ -79,7 +83,7 @@ def moved(flight: Flight, control: str) -> bool:
     return bool(np.nanmax(values) - np.nanmin(values) >= MOVED)
 
 
-def excited(flight: Flight, form: Form) -> bool:
+def excited(flight: FlightSignals, form: ModelStructure) -> bool:
     """Return whether a manoeuvre moves a control of a form."""
     names = (*LONGITUDINAL.controls, 'throttle') if form.name == SPEED.name else form.controls
     # A surface that only a control system moves is no input.
@@ -88,7 +92,7 @@ def excited(flight: Flight, form: Form) -> bool:
         for name in names if name in FLOWN)
 
 
-def _by_inputs(flight: Flight) -> tuple[Manoeuvre, ...]:
+def _by_inputs(flight: FlightSignals) -> tuple[Manoeuvre, ...]:
     """Return where surfaces move, and where only the throttle does."""
     times = flight.times
     surfaces = _windows(times, _moving(flight, CONTROLS))
@@ -103,7 +107,7 @@ def _by_inputs(flight: Flight) -> tuple[Manoeuvre, ...]:
     return tuple(sorted(found, key=lambda one: one.begin))
 
 
-def _moving(flight: Flight, controls: Iterable[str]) -> Mask:
+def _moving(flight: FlightSignals, controls: Iterable[str]) -> Mask:
     found = np.zeros(len(flight.times), dtype=bool)
     for name in controls:
         if flight.has(name):

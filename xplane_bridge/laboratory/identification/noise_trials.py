@@ -27,7 +27,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from xplane_bridge.laboratory.identification.motion.signals import Array, Flight
+from xplane_bridge.laboratory.identification.motion.signals import Array, FlightSignals
 
 TRIALS = 12
 # Third differences of white noise have 20 times its variance; of a normal distribution half is
@@ -38,7 +38,9 @@ _FEWEST = 20
 _SLOWEST = 12
 
 
-def noise_trials(parts: Sequence[Flight], names: Sequence[str]) -> list[list[Flight]]:
+def noise_trials(
+    parts: Sequence[FlightSignals], names: Sequence[str]
+) -> list[list[FlightSignals]]:
     """
     Return the manoeuvres with more noise in the signals ``names``, TRIALS times.
 

@@ -55,7 +55,7 @@ _REASONS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class IdentificationJob:
     """A recording to identify; ``time_limit`` in s of the wall's time."""
 
     number: int
@@ -103,7 +103,7 @@ def recordings(folder: Path) -> list[Path]:
     return found
 
 
-def identified(job: Job) -> Row:
+def identified(job: IdentificationJob) -> Row:
     """Return the row of a recording, whatever becomes of it."""
     try:
         flight, step = read_recording(Path(job.path), job.namespace)

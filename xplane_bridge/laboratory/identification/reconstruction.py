@@ -29,13 +29,13 @@ import numpy as np
 from xplane_bridge.laboratory.identification.gusts import smoothed
 from xplane_bridge.laboratory.identification.motion.airframe import Airframe
 from xplane_bridge.laboratory.identification.motion.equations import (
+    CheckedManoeuvre,
     GRAVITY,
     HELD,
     middles,
-    Motion,
     RATES,
 )
-from xplane_bridge.laboratory.identification.motion.signals import Array, Flight
+from xplane_bridge.laboratory.identification.motion.signals import Array, FlightSignals
 from xplane_bridge.laboratory.identification.motion.surfaces import mean_before
 
 # What is estimated: its unit, and how large it is likely to be with any sensor. That is an
@@ -79,7 +79,7 @@ OWN = _STATES + len(DRIFTS)
 class Reconstruction:
     """All manoeuvres side by side, padded to the longest."""
 
-    def __init__(self, parts: Sequence[Flight], step: float) -> None:
+    def __init__(self, parts: Sequence[FlightSignals], step: float) -> None:
         self.lengths = [len(part.times) for part in parts]
         self.step = step
         self.inputs = self._inputs([parts])
@@ -103,7 +103,7 @@ class Reconstruction:
         return np.stack([np.concatenate((
             one, np.repeat(one[-1:], longest - len(one), axis=0))) for one in of], axis=1)
 
-    def _inputs(self, trials: Sequence[Sequence[Flight]]) -> Array:
+    def _inputs(self, trials: Sequence[Sequence[FlightSignals]]) -> Array:
         """Return what is integrated in each of some trials (n, manoeuvres, trials, 6)."""
         return np.stack([self._padded([_inputs(part, self.step) for part in parts])
                          for parts in trials], axis=2)
@@ -121,7 +121,7 @@ class Reconstruction:
         return found
 
     @staticmethod
-    def _start(part: Flight) -> Array:
+    def _start(part: FlightSignals) -> Array:
         def first(name: str) -> float:
             if not part.has(name):
                 return 0.0
@@ -134,7 +134,7 @@ class Reconstruction:
             speed * np.cos(alpha) * np.cos(beta), speed * np.sin(beta),
             speed * np.sin(alpha) * np.cos(beta), first('roll'), first('pitch')])
 
-    def states(self, thetas: Array, trials: Sequence[Sequence[Flight]] = ()) -> Array:
+    def states(self, thetas: Array, trials: Sequence[Sequence[FlightSignals]] = ()) -> Array:
         """
         Return u, v, w, roll, pitch for a batch of parameters: (n, manoeuvres, batch, 5).
 
@@ -152,9 +152,9 @@ class Reconstruction:
         return found.transpose(0, 2, 3, 1)
 
     def corrected(
-        self, parts: Sequence[Flight], thetas: Array, airframe: Airframe, gusts: bool,
-        trials: Sequence[Sequence[Flight]] = (),
-    ) -> list[list[Motion]]:
+        self, parts: Sequence[FlightSignals], thetas: Array, airframe: Airframe, gusts: bool,
+        trials: Sequence[Sequence[FlightSignals]] = (),
+    ) -> list[list[CheckedManoeuvre]]:
         """Return the manoeuvres without the errors, for a batch of these, or of ``trials``."""
         states = self.states(thetas, trials)
         return [[_corrected(part, trial[at], dict(zip(ERRORS, theta.tolist(), strict=False)),
@@ -179,7 +179,7 @@ class Reconstruction:
             states[..., 4] + error['pitch_bias'] + drift[..., 1]), axis=-1)
 
 
-def _inputs(part: Flight, step: float) -> Array:
+def _inputs(part: FlightSignals, step: float) -> Array:
     """
     Return the mean specific forces and angular rates from each time to the next (n, 6).
 
@@ -217,9 +217,9 @@ def _slopes(x: Array, given: Array) -> Array:
 
 
 def _corrected(
-    part: Flight, trial: Flight, errors: Mapping[str, float], states: Array, airframe: Airframe,
-    gusts: bool,
-) -> Motion:
+    part: FlightSignals, trial: FlightSignals, errors: Mapping[str, float], states: Array,
+    airframe: Airframe, gusts: bool,
+) -> CheckedManoeuvre:
     def right(name: str, values: Array) -> Array:
         bias, scale = errors.get(f'{name}_bias', 0.0), errors.get(f'{name}_scale', 0.0)
         return (values - bias) / (1.0 + scale)
@@ -236,5 +236,5 @@ def _corrected(
             measured[name] = measured[name] + delay * np.gradient(values, part.times)
     filled |= {**found, 'roll': states[:, 3], 'pitch': states[:, 4]}
     filled |= {f'{name}{HELD}': mean_before(filled[name]) for name in part.surfaces}
-    return Motion(
+    return CheckedManoeuvre(
         replace(part, values=filled), replace(part, values=measured), airframe, gusts)

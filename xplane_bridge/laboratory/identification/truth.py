@@ -39,13 +39,13 @@ from xplane_bridge.laboratory.identification.manoeuvres import manoeuvres
 from xplane_bridge.laboratory.identification.motion.airframe import Airframe, read_airframe
 from xplane_bridge.laboratory.identification.motion.equations import (
     Derivative,
-    Form,
     FORMS,
     LONGITUDINAL,
+    ModelStructure,
     RATES,
     SPEED,
 )
-from xplane_bridge.laboratory.identification.motion.signals import Array, Flight
+from xplane_bridge.laboratory.identification.motion.signals import Array, FlightSignals
 from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 from xplane_bridge.simulation.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.simulation.aircraft.studies.linearize import bare
@@ -74,7 +74,7 @@ class Truth(NamedTuple):
     modes: Mapping[tuple[str, str], float]
 
 
-class Known:
+class ReferenceAircraft:
     """
     A simulated aircraft in steady level flight: its airframe, and its own derivatives.
 
@@ -151,7 +151,7 @@ class Known:
         return found
 
 
-def flown_as(model: str, flight: Flight, aircraft_path: str = '') -> Known:
+def flown_as(model: str, flight: FlightSignals, aircraft_path: str = '') -> ReferenceAircraft:
     """
     Return an aircraft in steady flight as fast and as high as it was in a flight's manoeuvres.
 
@@ -164,7 +164,7 @@ def flown_as(model: str, flight: Flight, aircraft_path: str = '') -> Known:
     airspeed, density = (
         float(np.nanmedian(np.concatenate([part.values[name] for part in parts])))
         for name in ('true_airspeed', 'density'))
-    return Known(model, airspeed, density, aircraft_path, flight.plant)
+    return ReferenceAircraft(model, airspeed, density, aircraft_path, flight.plant)
 
 
 def reached(found: Identification) -> dict[str, tuple[float, float]]:
@@ -180,7 +180,7 @@ def reached(found: Identification) -> dict[str, tuple[float, float]]:
 
 
 def _coefficients(
-    linear: LinearModel, form: Form, name: str, frame: Airframe, pressure: float
+    linear: LinearModel, form: ModelStructure, name: str, frame: Airframe, pressure: float
 ) -> Array:
     """Return the slopes of a form's coefficients by a state or control."""
     def slope(output: str) -> float:

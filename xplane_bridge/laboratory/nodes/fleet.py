@@ -89,7 +89,7 @@ class FleetArguments:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class NodeSpec:
     """A node to start, below the namespace of the fleet: its parameters override a file's."""
 
     executable: str
@@ -99,7 +99,7 @@ class Wanted:
     remappings: Mapping[str, str] = field(default_factory=dict)
 
 
-def fleet(given: Given) -> list[Wanted]:
+def fleet(given: Given) -> list[NodeSpec]:
     """
     Return the nodes of a fleet, by FleetArguments (and ``sensors``) that are given.
 
@@ -129,20 +129,20 @@ def fleet(given: Given) -> list[Wanted]:
             number for place in grid(count, value['spacing'])[1:] for number in place), **alike}
     wanted = []
     if value['sim'] == DIRECT:
-        wanted.append(Wanted('simulator_node', '', {
+        wanted.append(NodeSpec('simulator_node', '', {
             **simulated, **topics, 'telemetry': DIRECT, 'publish_clock': True,
             # The simulation waits for commands; the watchdog does not, and would command instead.
             **({'command_timeout': 0.0} if lockstep else {})}, remappings=moved))
     else:
         port = value['port'] or SIMULATORS[_XPC].port
         if not value['host']:
-            wanted.append(Wanted('simulator_node', '', {
+            wanted.append(NodeSpec('simulator_node', '', {
                 **simulated, 'sim': _XPC, 'port': port, 'publish_clock': False}))
         bridge, rates = _bridge(value, port)
-        wanted.append(Wanted('xpc_node', '', {**bridge, **topics, **alike}, rates, moved))
+        wanted.append(NodeSpec('xpc_node', '', {**bridge, **topics, **alike}, rates, moved))
     if sensors:
         # Equal seeds would give equal errors.
-        wanted += [Wanted('sensors_node', name, {
+        wanted += [NodeSpec('sensors_node', name, {
             'sensors': sensors, 'lockstep': lockstep, **alike}, {'seed': number})
             for number, name in enumerate(names)]
     if value['autopilot']:
@@ -151,10 +151,10 @@ def fleet(given: Given) -> list[Wanted]:
             **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {}),
             # So that the recorder misses no frame: it and who takes the commands.
             **({'subscribers': 2} if lockstep and value['record'] else {})}
-        wanted += [Wanted('autopilot_node', name, {**autopilot}, of)
+        wanted += [NodeSpec('autopilot_node', name, {**autopilot}, of)
                    for name, of in zip(names, gains, strict=True)]
     if value['rviz']:
-        wanted += [Wanted('view_node', name, {
+        wanted += [NodeSpec('view_node', name, {
             'frame_prefix': f'{name}/', 'publish_odom_tf': False, **alike}) for name in names]
     return wanted
 

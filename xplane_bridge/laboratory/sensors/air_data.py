@@ -32,7 +32,7 @@ import math
 from xplane_bridge.bridges.conversions import air
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.laboratory.sensors.errors import Axes, Errors, PERFECT
-from xplane_bridge.laboratory.sensors.faults import Faults
+from xplane_bridge.laboratory.sensors.faults import SensorFaults
 from xplane_bridge.laboratory.sensors.imu import Generators
 from xplane_bridge.laboratory.sensors.specification import AirDataFigures
 from xplane_bridge.laboratory.sensors.timing import Delivery, Device
@@ -41,7 +41,9 @@ from xplane_bridge.laboratory.sensors.timing import Delivery, Device
 class AirDataComputer:
     """Measures the air; what it has no sensor for is None."""
 
-    def __init__(self, figures: AirDataFigures, generators: Generators, faults: Faults) -> None:
+    def __init__(
+        self, figures: AirDataFigures, generators: Generators, faults: SensorFaults
+    ) -> None:
         def axes(name: str, errors: Errors | None, count: int = 1) -> Axes | None:
             return None if errors is None else Axes(errors, count, generators(f'air_data.{name}'))
 

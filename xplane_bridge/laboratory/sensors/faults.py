@@ -27,7 +27,7 @@ SENSOR_FAULTS = ('gnss_outage', 'pitot_blocked', 'static_blocked', 'range_finder
 
 
 @dataclass(slots=True)
-class Faults:
+class SensorFaults:
     """
     What is broken: by these attributes, which may be set at any time, and by the file's intervals.
 
@@ -45,7 +45,7 @@ class Faults:
     _begin: int | None = None
 
     @classmethod
-    def of(cls, figures: Figures) -> Faults:
+    def of(cls, figures: Figures) -> SensorFaults:
         """Return the faults that the figures have."""
         gnss, air, ranges = figures.gnss, figures.air_data, figures.range_finder
         return cls(

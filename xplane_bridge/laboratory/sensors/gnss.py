@@ -23,7 +23,7 @@ from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.laboratory.sensors.errors import Axes, Errors
-from xplane_bridge.laboratory.sensors.faults import Faults
+from xplane_bridge.laboratory.sensors.faults import SensorFaults
 from xplane_bridge.laboratory.sensors.imu import Generators
 from xplane_bridge.laboratory.sensors.specification import GnssFigures
 from xplane_bridge.laboratory.sensors.timing import Delivery, Device
@@ -68,7 +68,7 @@ class Gnss:
     quality, RMC is marked as void).
     """
 
-    def __init__(self, figures: GnssFigures, generators: Generators, faults: Faults) -> None:
+    def __init__(self, figures: GnssFigures, generators: Generators, faults: SensorFaults) -> None:
         def axes(name: str, errors: Errors | None, count: int) -> Axes | None:
             return None if errors is None else Axes(errors, count, generators(f'gnss.{name}'))
 

@@ -34,7 +34,7 @@ Generators = Callable[[str], np.random.Generator]
 _LEVEL = (0.0, 0.0, 0.0)
 
 
-class Motion(NamedTuple):
+class BodyMotion(NamedTuple):
     """
     Orientation (body FLU to ENU), angular velocity (rad/s) and specific force (m/s^2), body FLU.
 
@@ -47,9 +47,9 @@ class Motion(NamedTuple):
 
 
 class ImuReading(NamedTuple):
-    """A measured Motion, and the variances of tilt, heading, and each axis of the other two."""
+    """A measured BodyMotion, and the variances of tilt, heading, and each axis of the other two."""
 
-    motion: Motion
+    motion: BodyMotion
     tilt: float
     heading: float
     angular_velocity: float
@@ -69,13 +69,13 @@ class Imu:
         self._tilt = axes('tilt', figures.tilt, 2)
         self._heading = axes('heading', figures.heading, 1)
 
-    def show(self, stamp: int, motion: Motion) -> list[Delivery[ImuReading]]:
+    def show(self, stamp: int, motion: BodyMotion) -> list[Delivery[ImuReading]]:
         """Show the true motion at a stamp (ns); return what is delivered now."""
         return self._device.show(stamp, lambda interval: self._measure(motion, interval))
 
-    def _measure(self, true: Motion, interval: float) -> ImuReading:
+    def _measure(self, true: BodyMotion, interval: float) -> ImuReading:
         return ImuReading(
-            Motion(
+            BodyMotion(
                 self._attitude(true.orientation, interval),
                 _measured(self._gyroscope, true.angular_velocity, interval),
                 _measured(self._accelerometer, true.specific_force, interval)),

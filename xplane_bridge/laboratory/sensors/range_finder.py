@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from xplane_bridge.bridges.conversions.axes import Quaternion
 from xplane_bridge.laboratory.sensors.errors import Axes
-from xplane_bridge.laboratory.sensors.faults import Faults
+from xplane_bridge.laboratory.sensors.faults import SensorFaults
 from xplane_bridge.laboratory.sensors.imu import Generators
 from xplane_bridge.laboratory.sensors.specification import RangeFinderFigures
 from xplane_bridge.laboratory.sensors.timing import Delivery, Device
@@ -42,7 +42,7 @@ class RangeFinder:
     """Measures along the body's down axis to ground that is level below the vehicle."""
 
     def __init__(
-        self, figures: RangeFinderFigures, generators: Generators, faults: Faults,
+        self, figures: RangeFinderFigures, generators: Generators, faults: SensorFaults,
     ) -> None:
         self._figures = figures
         self._device: Device[RangeReading] = Device(figures.timing, generators('range_finder'))

@@ -36,9 +36,9 @@ import numpy as np
 from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.laboratory.sensors.air_data import AirDataComputer
-from xplane_bridge.laboratory.sensors.faults import Faults
+from xplane_bridge.laboratory.sensors.faults import SensorFaults
 from xplane_bridge.laboratory.sensors.gnss import Fix, Gnss, Velocity
-from xplane_bridge.laboratory.sensors.imu import Imu, ImuReading, Motion
+from xplane_bridge.laboratory.sensors.imu import BodyMotion, Imu, ImuReading
 from xplane_bridge.laboratory.sensors.magnetometer import (
     FieldFunction,
     MagneticReading,
@@ -71,7 +71,7 @@ class Suite:
             return np.random.Generator(np.random.PCG64(np.random.SeedSequence(
                 seed, spawn_key=(zlib.crc32(name.encode()),))))
 
-        self.faults = Faults.of(figures)
+        self.faults = SensorFaults.of(figures)
         self.odometry = Odometry()
         self._imu = Imu(figures.imu or ImuFigures(), generator)
         self._gnss = Gnss(figures.gnss or GnssFigures(), generator, self.faults)
@@ -82,7 +82,7 @@ class Suite:
         self._magnetometer = None if figures.magnetometer is None or magnetic_field is None else (
             Magnetometer(figures.magnetometer, generator, magnetic_field))
 
-    def show_motion(self, stamp: int, motion: Motion) -> list[Delivery[ImuReading]]:
+    def show_motion(self, stamp: int, motion: BodyMotion) -> list[Delivery[ImuReading]]:
         """Show the true motion at a stamp (ns)."""
         return self._imu.show(stamp, motion)
 
@@ -118,6 +118,6 @@ class Suite:
             return []
         return self._magnetometer.show(stamp, place, orientation)
 
-    def pose(self, stamp: int, motion: Motion) -> Pose | None:
+    def pose(self, stamp: int, motion: BodyMotion) -> Pose | None:
         """Return where the vehicle is at a stamp (ns) by its sensors, with this attitude."""
         return self.odometry.at(stamp, motion.orientation)

@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 import math
 
-from xplane_bridge.bridges.conversions.airframe_events import Kind
+from xplane_bridge.bridges.conversions.airframe_events import AirframeEventKind
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.simulation.aircraft import limits, model_pool, steady
@@ -39,10 +39,10 @@ from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.simulation.aircraft.limits import check_finite, check_number, clamp, value_or
 from xplane_bridge.simulation.aircraft.loading.files import Origin
 from xplane_bridge.simulation.aircraft.loading.properties import Properties
-from xplane_bridge.simulation.aircraft.sample import Sampler, Seen
+from xplane_bridge.simulation.aircraft.sample import DatarefState, Sampler
 from xplane_bridge.simulation.aircraft.state import AircraftState, KNOT
 from xplane_bridge.simulation.aircraft.terrain import is_wet
-from xplane_bridge.simulation.aircraft.trims import Wanted
+from xplane_bridge.simulation.aircraft.trims import TrimCondition
 from xplane_bridge.simulation.aircraft.weather import calm, FlownInAir, Weather
 
 _SETTLING_TIME = 20.0
@@ -136,7 +136,7 @@ class Aircraft(Crashing, FlownInAir):
             self._note(self._model, (self._steps + min(flown + 1, steps)) * self.dt,
                        lambda lat, lon: is_wet(lat, lon, self.initial.airfield))
         self._steps += steps
-        if self.crash is not None and self.crash.kind is Kind.DIVERGED:
+        if self.crash is not None and self.crash.kind is AirframeEventKind.DIVERGED:
             # Nobody is shown what is not a number.
             self._lie()
 
@@ -149,7 +149,7 @@ class Aircraft(Crashing, FlownInAir):
         return self._state
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> DatarefState:
         """Return what datarefs need of the current state, in half of the time."""
         return self.sampler.seen(self._cockpit.speedbrake)
 
@@ -345,7 +345,7 @@ class Aircraft(Crashing, FlownInAir):
 
     def _build(self) -> None:
         """Take a new model, or one as good as new, not placed yet."""
-        self._kind = model_pool.Kind.of(
+        self._kind = model_pool.ModelSpec.of(
             self.model, self.dt, self.aircraft_path, self.settings, self.initial)
         self._model = self._kind.load(self.seed, outputs=self.outputs)
         # Reads a few values of the current state.
@@ -373,7 +373,7 @@ class Aircraft(Crashing, FlownInAir):
     def _start_in_the_air(self) -> None:
         start = self.initial
         place = (start.lat_deg, start.lon_deg, start.altitude_msl, start.heading_deg)
-        wanted = Wanted(self._kind, self._model.origin, place, start.airspeed_kt)
+        wanted = TrimCondition(self._kind, self._model.origin, place, start.airspeed_kt)
         if (trim := wanted.known) is None:
             # The first time too it is set up on a model that is as good as new.
             self.retire()

@@ -144,7 +144,7 @@ def radii_of_curvature(lat_deg: float) -> tuple[float, float]:
     return (across * (1.0 - _E2) / w2, across)
 
 
-class LocalFrame:
+class XplaneLocalFrame:
     """
     X-Plane's local ("OpenGL") frame: +x east, +y up, +z south, origin at sea level.
 

@@ -43,7 +43,7 @@ RATIO = 'ratio'
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
+class ModelVariable:
     """A state, input or output: its name, its unit, and its value where the model holds."""
 
     name: str
@@ -63,9 +63,9 @@ class LinearModel:
     method: str
     altitude_msl: float
     airspeed: float
-    states: tuple[Signal, ...]
-    inputs: tuple[Signal, ...]
-    outputs: tuple[Signal, ...]
+    states: tuple[ModelVariable, ...]
+    inputs: tuple[ModelVariable, ...]
+    outputs: tuple[ModelVariable, ...]
     a: Array
     b: Array
     c: Array
@@ -73,7 +73,7 @@ class LinearModel:
 
     def to_json(self) -> str:
         """Return the text of its file."""
-        def signals(items: Sequence[Signal]) -> str:
+        def signals(items: Sequence[ModelVariable]) -> str:
             rows = ',\n  '.join(
                 json.dumps({'name': s.name, 'unit': s.unit, 'value': s.value}) for s in items)
             return f'[\n  {rows}]'
@@ -148,8 +148,8 @@ def from_json(text: str) -> LinearModel:
         signals[1], signals[2], *matrices)
 
 
-def _signal(item: Mapping[str, Any]) -> Signal:
+def _signal(item: Mapping[str, Any]) -> ModelVariable:
     value = float(item['value'])
     if not math.isfinite(value):
         raise ValueError(f'the value of {item["name"]} is {value}')
-    return Signal(str(item['name']), str(item['unit']), value)
+    return ModelVariable(str(item['name']), str(item['unit']), value)

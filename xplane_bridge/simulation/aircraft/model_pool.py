@@ -37,7 +37,7 @@ _MOST_KEPT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ModelSpec:
     """
     What a model is made of: its name, its folder, and the step in s.
 
@@ -54,7 +54,7 @@ class Kind:
 
     @classmethod
     def of(cls, name: str, dt: float, path: str, settings: Mapping[str, float],
-           initial: Initial) -> Kind:
+           initial: Initial) -> ModelSpec:
         """Return the kind that begins so; a relative path is that of now."""
         return cls(name, dt, path and os.path.abspath(os.path.expanduser(path)),
                    tuple(settings.items()), initial.airfield, initial.plant.of_model())
@@ -82,11 +82,11 @@ class Kind:
                 _kept.append((self, model))
 
 
-_kept: deque[tuple[Kind, Model]] = deque(maxlen=_MOST_KEPT)
+_kept: deque[tuple[ModelSpec, Model]] = deque(maxlen=_MOST_KEPT)
 _lock = threading.Lock()
 
 
-def _taken(kind: Kind) -> Model | None:
+def _taken(kind: ModelSpec) -> Model | None:
     """Return the model of a kind that was kept last, which is kept no longer."""
     with _lock:
         for at in range(len(_kept) - 1, -1, -1):

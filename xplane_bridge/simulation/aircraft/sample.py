@@ -17,7 +17,7 @@ What a flight reads of the aircraft in each frame: SI, in the units and axes of 
 
 A frame's whole AircraftState costs as much as JSBSim's own step. So only what each frame keeps is
 read in each frame (Sample), and the rest of what is observed when a law or an observation asks
-(Surroundings); or what a bridge would see of it (Seen). All have the same bits as the
+(Surroundings); or what a bridge would see of it (DatarefState). All have the same bits as the
 AircraftState of the same instant.
 """
 
@@ -80,7 +80,7 @@ class Surroundings(NamedTuple):
     wind_down: float
 
 
-class Seen(NamedTuple):
+class DatarefState(NamedTuple):
     """What the datarefs need of which a bridge makes an observed state; forces in N."""
 
     lat_deg: float
@@ -144,7 +144,7 @@ class Contacts(NamedTuple):
     compressions: tuple[float, ...]
 
 
-class Airframe(NamedTuple):
+class AirframeState(NamedTuple):
     """
     What recordings have besides: as in AircraftState, but fuel is that of all tanks (kg).
 
@@ -201,11 +201,11 @@ class Sampler:
             for kind, of in (('gear', 'compression-ft'), ('contact', 'WOW')))
         self._struts, self._structure = struts, structure
         self._height_above_ground = bind('altitude_agl')
-        self._seen = tuple((bind(name), FACTORS[name][1]) for name in Seen._fields[:-2])
+        self._seen = tuple((bind(name), FACTORS[name][1]) for name in DatarefState._fields[:-2])
 
-    def seen(self, speedbrake: float) -> Seen:
+    def seen(self, speedbrake: float) -> DatarefState:
         """Return what datarefs need; the argument is what JSBSim does not keep itself."""
-        return Seen._make((
+        return DatarefState._make((
             *[get() * factor for get, factor in self._seen], speedbrake,
             self._reader.wheels_on_ground()))
 
@@ -217,10 +217,10 @@ class Sampler:
 
     @cached_property
     def airframe(self) -> Callable[[], SampleRow]:
-        """Return what reads an Airframe, and then ENGINE of each engine."""
+        """Return what reads an AirframeState, and then ENGINE of each engine."""
         manager = self._manager
         nodes = [(self._reader.acting(node), factor) for node, factor in (
-            FACTORS[name] for name in Airframe._fields)]
+            FACTORS[name] for name in AirframeState._fields)]
         count = self._reader.engine_count
         nodes += [(node.format(n), factor) for n in range(count)
                   for node, factor in (ENGINE_FACTORS[name] for name in ENGINE)]
@@ -302,13 +302,13 @@ def _make_single_engine_reader(
     p_dot: _Get, q_dot: _Get, r_dot: _Get, north: _Get, east: _Get, down: _Get, height: _Get,
     ground: _Get, fuel: _Get, rpm: _Get, power: _Get, thrust: _Get, fuel_flow: _Get,
 ) -> Callable[[], SampleRow]:
-    """Return a function that reads an Airframe, and ENGINE once."""
+    """Return a function that reads an AirframeState, and ENGINE once."""
     elevator_sign, rudder_sign = _unit('elevator_deflection'), _unit('rudder_deflection')
     speed = _unit('turbulence_north', 'turbulence_east', 'turbulence_down')
     length, of_fuel = _unit('altitude_agl', 'terrain_msl'), _unit('fuel')
     of_rpm, of_power, of_thrust, of_flow = (ENGINE_FACTORS[name][1] for name in ENGINE)
     # All others are in the unit of their property.
-    assert of_rpm == _unit(*Airframe._fields[3:9], 'aileron_deflection') == 1.0
+    assert of_rpm == _unit(*AirframeState._fields[3:9], 'aileron_deflection') == 1.0
 
     def airframe() -> SampleRow:
         return (

@@ -116,7 +116,7 @@ def trim(model: Model, flight_path_angle: float = 0.0, bank: float = 0.0,
     which says what is left over, if there is no steady flight.
     """
     engines = model.reader.engine_count
-    search = _Search(model, flight_path_angle, bank, throttle if engines else math.nan)
+    search = _TrimSearch(model, flight_path_angle, bank, throttle if engines else math.nan)
     best, left = search.run()
     steady = search.steady(best, left)
     if over := _beyond(left, _ACCEPTED):
@@ -172,7 +172,7 @@ def _beyond(accelerations: Sequence[float] | _Array, accepted: Sequence[float]) 
             _AXES, _UNITS, accelerations, accepted, strict=True) if not abs(one) < most)
 
 
-class _Search:
+class _TrimSearch:
     """The unknowns of one trim, as an array in the order of _NAMES."""
 
     def __init__(self, model: Model, flight_path_angle: float, bank: float,

@@ -32,7 +32,7 @@ from xplane_bridge.simulation.aircraft.cockpit import Cockpit
 from xplane_bridge.simulation.aircraft.geometry import Vector
 from xplane_bridge.simulation.aircraft.loading.files import Origin
 from xplane_bridge.simulation.aircraft.model import Model
-from xplane_bridge.simulation.aircraft.model_pool import Kind
+from xplane_bridge.simulation.aircraft.model_pool import ModelSpec
 from xplane_bridge.simulation.aircraft.state import FOOT
 from xplane_bridge.simulation.aircraft.trim import differ
 
@@ -72,7 +72,7 @@ class Trim:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TrimCondition:
     """
     The level flight of an aircraft that is wanted, in still air.
 
@@ -80,7 +80,7 @@ class Wanted:
     is one that is usual.
     """
 
-    kind: Kind
+    kind: ModelSpec
     origin: Origin
     at: steady.Place
     airspeed_kt: float | None
@@ -114,11 +114,11 @@ class Wanted:
         raise ValueError(failures[len(ways) - 1])
 
 
-_known: OrderedDict[Wanted, Trim] = OrderedDict()
+_known: OrderedDict[TrimCondition, Trim] = OrderedDict()
 _lock = threading.Lock()
 
 
-def _tried(kind: Kind, at: steady.Place, airspeed_kt: float, by_jsbsim: bool,
+def _tried(kind: ModelSpec, at: steady.Place, airspeed_kt: float, by_jsbsim: bool,
            ) -> tuple[Trim | None, str]:
     """Return what was found, or what failed, and why."""
     # The seed is that of turbulence, of which there is none.

@@ -33,7 +33,7 @@ from xplane_bridge.bridges.nodes.vehicle.publisher import make_undulation, Topic
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.msg import Airframe as Message
 from xplane_bridge.simulation.aircraft.loading.parameter_file import airframe_limits
-from xplane_bridge.simulation.aircraft.sample import Airframe, ENGINE
+from xplane_bridge.simulation.aircraft.sample import AirframeState, ENGINE
 from xplane_bridge.simulation.node.parameters import SimulatorParameters
 from xplane_bridge.simulation.peers.airframes import AirframeNews
 from xplane_bridge.simulation.peers.world import World
@@ -90,12 +90,12 @@ class AirframeTopic:
         self._told_at = now
         sampler, message = world.aircraft.sampler, self._message
         found = sampler.airframe()
-        plain, engines = Airframe._make(found[:len(Airframe._fields)]), found[
-            len(Airframe._fields):]
+        plain, engines = AirframeState._make(found[:len(AirframeState._fields)]), found[
+            len(AirframeState._fields):]
         *_, mass, _, _, force_z = sampler.surroundings()[:8]
         latitude, longitude = sampler.sample()[:2]
         write_stamp(message, round(now * 1e9))
-        for name in Airframe._fields[:6]:
+        for name in AirframeState._fields[:6]:
             setattr(message, name, getattr(plain, name))
         message.load_factor = -(force_z / mass) / STANDARD_GRAVITY
         turning, gusts = message.angular_acceleration, message.turbulence

@@ -65,7 +65,7 @@ from xplane_bridge.simulation.peers.faults import Faults
 from xplane_bridge.simulation.peers.flown import beside, fly_beside
 from xplane_bridge.simulation.peers.lockstep import Lockstep
 from xplane_bridge.simulation.peers.registry import SIMULATORS
-from xplane_bridge.simulation.peers.server import Server, Simulation
+from xplane_bridge.simulation.peers.server import Server, SimulatedComputer
 from xplane_bridge.simulation.peers.world import World
 
 # Which engines fail, by the parameters of simulator_node; in a fleet by the aircraft's names.
@@ -195,7 +195,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         self._direct = self._make_direct(given) if given.telemetry == DIRECT else ()
         frontend = self._direct[0].frontend if self._direct else self._make_frontend(given)
         self._endpoints = frontend.endpoints
-        simulation = Simulation(
+        simulation = SimulatedComputer(
             [frontend], self._make_world, given.frame_rate, on_frame=self._on_frame,
             lockstep=Lockstep(
                 self._endpoints[0], given.vehicles() if self._direct else given.namespaces)
@@ -478,7 +478,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
                 ('dropped by the kernel', str(counters.kernel_drops)),
             ))
 
-    def _state(self, simulation: Simulation, stands: bool) -> tuple[bytes, str]:
+    def _state(self, simulation: SimulatedComputer, stands: bool) -> tuple[bytes, str]:
         """Return level and sentence; ``stands``: no time has passed since the last one."""
         if self.server.error is not None:
             return ERROR, f'ended: {self.server.error}'

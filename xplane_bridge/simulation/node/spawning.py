@@ -33,26 +33,27 @@ from xplane_bridge.common.text import counted, printable
 from xplane_bridge.simulation.aircraft.geometry import Vector
 from xplane_bridge.simulation.node.direct import Direct
 from xplane_bridge.simulation.peers.standard.control import (
-    Feature,
+    FeatureCode,
     OF_SPAWNING,
-    RefusedError,
-    Result,
+    RequestRefusedError,
     result_of,
+    ResultCode,
 )
-from xplane_bridge.simulation.peers.standard.entities import Entities, Motion
+from xplane_bridge.simulation.peers.standard.entities import Entities, EntityMotion
 from xplane_bridge.simulation.peers.standard.spawning import (
     Joining,
     MOST_AT_ONCE,
-    Request,
     Spawn,
     Spawning,
+    SpawnRequest,
 )
 from xplane_bridge.simulation.peers.world import World
 
 SpawnEntities: Any = getattr(srv, 'SpawnEntities', None)
 SpawnResult: Any = getattr(msg, 'SpawnResult', None)
 
-FEATURES = OF_SPAWNING if SpawnEntities is not None else OF_SPAWNING - {Feature.SPAWNING_ENTITIES}
+FEATURES = OF_SPAWNING if SpawnEntities is not None else OF_SPAWNING - {
+    FeatureCode.SPAWNING_ENTITIES}
 """Those that are offered with this release of the interface."""
 
 _MOST_SOURCES_SHOWN = 5
@@ -104,7 +105,7 @@ class Spawner:
             result = SpawnResult()
             try:
                 result.entity_name = self._spawn(one)
-                result.result.result = int(Result.OK)
+                result.result.result = int(ResultCode.OK)
             except ValueError as error:
                 failed += 1
                 result.result.result = int(result_of(error))
@@ -113,7 +114,7 @@ class Spawner:
             # To load a model takes a while: others are answered in between.
             await pass_on(self._node)
         if failed:
-            raise RefusedError(
+            raise RequestRefusedError(
                 Spawn.ENTITIES_SPAWN_FAILED, f'{failed} of {len(wanted)} were not spawned')
 
     def _spawn(self, request: Any) -> str:
@@ -172,17 +173,17 @@ def vector(message: Any) -> Vector:
     return (message.x, message.y, message.z)
 
 
-def to_motion(pose: Any, velocities: Sequence[Any] = ()) -> Motion:
+def to_motion(pose: Any, velocities: Sequence[Any] = ()) -> EntityMotion:
     """Return the motion that a Pose and, if given, linear and angular velocities stand for."""
     turn = pose.orientation
-    return Motion(vector(pose.position), (turn.w, turn.x, turn.y, turn.z),
-                  *map(vector, velocities))
+    return EntityMotion(vector(pose.position), (turn.w, turn.x, turn.y, turn.z),
+                        *map(vector, velocities))
 
 
-def _request(message: Any) -> Request:
+def _request(message: Any) -> SpawnRequest:
     # Before 2.0 the resource's fields are the request's own.
     resource = getattr(message, 'entity_resource', message)
-    return Request(
+    return SpawnRequest(
         message.name, resource.uri, to_motion(message.initial_pose.pose),
         message.initial_pose.header.frame_id, message.entity_namespace,
         resource.resource_string, message.allow_renaming)

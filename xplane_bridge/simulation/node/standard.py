@@ -45,11 +45,11 @@ from xplane_bridge.simulation.node.direct import DIRECT
 from xplane_bridge.simulation.node.spawning import FEATURES, pass_on, Spawner, to_motion, vector
 from xplane_bridge.simulation.peers.registry import SIMULATORS
 from xplane_bridge.simulation.peers.standard.control import (
-    Feature,
+    FeatureCode,
     make_bounds,
     OF_SPAWNING,
-    Result,
     result_of,
+    ResultCode,
     StandardControl,
     Stepping,
 )
@@ -83,7 +83,7 @@ class StandardInterface:
             f"Entities are aircraft. Frame '{given.world_frame}' is east, north, up at latitude "
             f'{latitude:g}, longitude {longitude:g} degrees and {height:g} m above mean sea '
             'level. docs/reference/simulator.md of xplane_bridge has the rest.')
-        self._features = frozenset(Feature) - OF_SPAWNING | (
+        self._features = frozenset(FeatureCode) - OF_SPAWNING | (
             FEATURES if self._spawner else frozenset())
         node.make_service(
             GetSimulatorFeatures, 'simulator/get_simulator_features', self._get_features,
@@ -142,7 +142,7 @@ class StandardInterface:
 
         stepping = self._control.begin_steps(goal.request.steps)
         await self._advance(stepping, tell, lambda: goal.is_cancel_requested)
-        result.result.result = int(Result.OK)
+        result.result.result = int(ResultCode.OK)
 
     async def _advance(self, stepping: Stepping, tell: Callable[[Stepping], None] | None = None,
                        is_cancelled: Callable[[], bool] = lambda: False) -> None:
@@ -225,14 +225,14 @@ def _saying_ok(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         done = handler(request, response)
         if hasattr(done, '__await__'):
             await done
-        response.result.result = int(Result.OK)
+        response.result.result = int(ResultCode.OK)
 
     return handle
 
 
 def _say_refused(response: Any, error: ValueError) -> None:
     response.result.result = int(
-        Result.INCORRECT_STATE if isinstance(error, NotActiveError) else result_of(error))
+        ResultCode.INCORRECT_STATE if isinstance(error, NotActiveError) else result_of(error))
     response.result.error_message = str(error)
 
 

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Protocol
 
-from xplane_bridge.bridges.links.udp import Counters
+from xplane_bridge.bridges.links.udp import SocketCounters
 from xplane_bridge.simulation.peers.endpoints import Address, Endpoint
 from xplane_bridge.simulation.peers.world import World
 
@@ -53,9 +53,9 @@ class Frontend(ABC):
         return self.endpoints
 
     @property
-    def counters(self) -> Counters:
+    def counters(self) -> SocketCounters:
         """Return the counts of datagrams received and sent."""
-        total = Counters()
+        total = SocketCounters()
         for endpoint in self.endpoints:
             total.add(endpoint.counters)
         return total
@@ -100,7 +100,7 @@ class Frontend(ABC):
             endpoint.close()
 
 
-class Beacon(Protocol):
+class BeaconSender(Protocol):
     """Sends beacons that announce its address."""
 
     @property
@@ -126,7 +126,7 @@ class BeaconFrontend(Frontend):
 
     @property
     @abstractmethod
-    def beacon(self) -> Beacon:
+    def beacon(self) -> BeaconSender:
         """Return the source of beacons; known once it has been open."""
 
     def poll(self, now: float) -> None:

@@ -28,7 +28,7 @@ import socket
 import time
 from typing import NamedTuple, TypeAlias
 
-from xplane_bridge.bridges.links.udp import Counters, resolve, UdpSocket
+from xplane_bridge.bridges.links.udp import resolve, SocketCounters, UdpSocket
 from xplane_bridge.simulation.peers.faults import Faults, Path
 
 # IPv4 address and port.
@@ -50,7 +50,7 @@ class Endpoint(ABC):
     """Carries datagrams between peers and a simulator through a network with faults."""
 
     def __init__(self, faults: Faults | None = None) -> None:
-        self.counters = Counters()
+        self.counters = SocketCounters()
         # When the last datagram was sent here, and who is told of each from now on.
         self.heard_at = -math.inf
         self.listener: Callable[[bytes, float], None] | None = None

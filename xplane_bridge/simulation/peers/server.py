@@ -51,7 +51,7 @@ _MOST_NEWS = 4096
 _Result = TypeVar('_Result')
 
 
-class Simulation:
+class SimulatedComputer:
     """
     The simulated computer: running, frozen (no frames, what arrives waits) or switched off.
 
@@ -212,7 +212,7 @@ class Simulation:
 
 class Server:
     """
-    Runs a Simulation in a thread of its own, ``speed`` times as fast as real time.
+    Runs a SimulatedComputer in a thread of its own, ``speed`` times as fast as real time.
 
     Frames come at fixed times; missed ones are skipped, and the next one is longer. In lockstep
     they come as soon as possible, each as long as the frame rate says, and ``speed`` only
@@ -220,7 +220,7 @@ class Server:
     ``error``.
     """
 
-    def __init__(self, simulation: Simulation, speed: float = 1.0) -> None:
+    def __init__(self, simulation: SimulatedComputer, speed: float = 1.0) -> None:
         if not 0.0 < speed < math.inf:
             raise ValueError(f'speed is {speed}, must be above 0 and finite')
         self.simulation = simulation
@@ -248,7 +248,7 @@ class Server:
         until it is shown: what was sent before is not new.
         """
         until = time.monotonic() + longest
-        news = News(self.simulation.frontends)
+        news = LastCommanded(self.simulation.frontends)
         while (left := min(news.last_at + quiet, until) - time.monotonic()) > 0.0:
             if self._stopping.wait(left):
                 return
@@ -353,7 +353,7 @@ class Server:
             self._stopping.wait(seconds)
 
 
-class News:
+class LastCommanded:
     """When frontends were last commanded anything that they had not been before."""
 
     def __init__(self, frontends: Sequence[Frontend]) -> None:
@@ -379,8 +379,9 @@ def running(*frontends: Frontend, make_world: MakeWorld | None = None,
 
     By default it is a trimmed c172p. An error that ended the server is raised on exit.
     """
-    server = Server(Simulation(frontends, make_world or (lambda: World(Aircraft())), frame_rate,
-                               faults, on_frame))
+    server = Server(SimulatedComputer(frontends, make_world or (lambda: World(Aircraft())),
+                                      frame_rate,
+                                      faults, on_frame))
     server.start()
     try:
         yield server

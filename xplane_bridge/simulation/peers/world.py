@@ -28,7 +28,6 @@ from xplane_bridge.common.fields import DAY
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.geometry import (
     euler_angles,
-    LocalFrame,
     Matrix,
     matrix_ned_body,
     multiply,
@@ -37,6 +36,7 @@ from xplane_bridge.simulation.aircraft.geometry import (
     transform,
     transpose,
     Vector,
+    XplaneLocalFrame,
 )
 from xplane_bridge.simulation.aircraft.state import AircraftState
 from xplane_bridge.simulation.peers.flown import FlownAircraft
@@ -53,7 +53,7 @@ class LocalMotion:
     for rarely is computed when asked for.
     """
 
-    def __init__(self, frame: LocalFrame, place: Vector, attitude: Vector, velocity: Vector,
+    def __init__(self, frame: XplaneLocalFrame, place: Vector, attitude: Vector, velocity: Vector,
                  wind: Vector) -> None:
         """Take what is true at ``place`` (deg, m): roll, pitch, heading; vectors in NED."""
         self._frame, self._place, self._attitude = frame, place, attitude
@@ -462,9 +462,9 @@ class World:
         self.aircraft.set_controls(throttle=list(values))
 
 
-def _nearest_frame(lat_deg: float, lon_deg: float) -> LocalFrame:
-    return LocalFrame(round(lat_deg / _ORIGIN_STEP_DEG) * _ORIGIN_STEP_DEG,
-                      round(lon_deg / _ORIGIN_STEP_DEG) * _ORIGIN_STEP_DEG)
+def _nearest_frame(lat_deg: float, lon_deg: float) -> XplaneLocalFrame:
+    return XplaneLocalFrame(round(lat_deg / _ORIGIN_STEP_DEG) * _ORIGIN_STEP_DEG,
+                            round(lon_deg / _ORIGIN_STEP_DEG) * _ORIGIN_STEP_DEG)
 
 
 def _update(target: list[float], now: Sequence[float],

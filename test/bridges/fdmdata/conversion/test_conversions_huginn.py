@@ -21,37 +21,37 @@ import pytest
 
 from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.bridges.fdmdata import conversion as huginn
-from xplane_bridge.bridges.fdmdata.conversion import Reading
+from xplane_bridge.bridges.fdmdata.conversion import Interpretation
 from xplane_bridge.bridges.fdmdata.protocol import (
-    Accelerometer,
+    AccelerometerReply,
     Command,
-    Gps,
-    Gyroscope,
-    Ins,
-    Magnetometer,
-    PitotTube,
-    StaticPressure,
-    Thermometer,
+    GpsReply,
+    GyroscopeReply,
+    InsReply,
+    MagnetometerReply,
+    PitotTubeReply,
+    StaticPressureReply,
+    ThermometerReply,
 )
 
-GPS = Gps(37.8, 23.9, 609.6, 46.3, 91.0)
-INS = Ins(0.0, 0.0, 0.0, 37.9, 24.0, 46.4, 609.7)
+GPS = GpsReply(37.8, 23.9, 609.6, 46.3, 91.0)
+INS = InsReply(0.0, 0.0, 0.0, 37.9, 24.0, 46.4, 609.7)
 
 
 def state(*replies, **reading):
     return huginn.vehicle_state(
-        {reply.command: reply for reply in replies}, Reading(**reading))
+        {reply.command: reply for reply in replies}, Interpretation(**reading))
 
 
 def test_gps_goes_before_ins_where_both_are_there():
-    both = state(GPS, INS, Thermometer(280.0))
+    both = state(GPS, INS, ThermometerReply(280.0))
     assert (both.latitude_deg, both.longitude_deg, both.altitude_msl) == (37.8, 23.9, 609.6)
     assert both.air.true_airspeed == 46.3
     assert state(INS).latitude_deg == 37.9
 
 
 def test_what_was_not_asked_is_not_known():
-    nothing = state(Magnetometer(0.0, 0.0, 0.0))
+    nothing = state(MagnetometerReply(0.0, 0.0, 0.0))
     assert math.isnan(nothing.latitude_deg)
     for name in ('orientation', 'angular_velocity', 'specific_force', 'velocity', 'air',
                  'controls', 'time'):
@@ -65,13 +65,13 @@ def test_what_was_not_asked_is_not_known():
     (180.0, (math.sqrt(0.5), 0.0, 0.0, -math.sqrt(0.5))),
 ])
 def test_heading_becomes_yaw_from_east(heading, expected):
-    orientation = state(Ins(0.0, 0.0, heading, 0.0, 0.0, 0.0, 0.0)).orientation
+    orientation = state(InsReply(0.0, 0.0, heading, 0.0, 0.0, 0.0, 0.0)).orientation
     sign = math.copysign(1.0, orientation[0])
     assert [sign * part for part in orientation] == pytest.approx(expected, abs=1e-12)
 
 
 def test_rates_and_force_turn_from_right_and_down_to_left_and_up():
-    moving = state(Gyroscope(10.0, 20.0, 30.0), Accelerometer(1.0, 2.0, -9.8))
+    moving = state(GyroscopeReply(10.0, 20.0, 30.0), AccelerometerReply(1.0, 2.0, -9.8))
     assert moving.angular_velocity == pytest.approx(
         [math.radians(10.0), math.radians(-20.0), math.radians(-30.0)])
     assert moving.specific_force == (1.0, -2.0, 9.8)
@@ -80,7 +80,7 @@ def test_rates_and_force_turn_from_right_and_down_to_left_and_up():
 @pytest.mark.parametrize('altitude', [0.0, 10_000.0])
 @pytest.mark.parametrize('latitude', [-60.0, 0.0, 37.8, 90.0])
 def test_geocentric_latitude_is_converted_on_demand(latitude, altitude):
-    reply = Gps(latitude, 23.9, altitude, 46.3, 91.0)
+    reply = GpsReply(latitude, 23.9, altitude, 46.3, 91.0)
     assert state(reply).latitude_deg == latitude
     on_ellipsoid = math.degrees(math.atan2(
         math.sin(math.radians(latitude)), 0.99330562 * math.cos(math.radians(latitude))))
@@ -90,8 +90,8 @@ def test_geocentric_latitude_is_converted_on_demand(latitude, altitude):
 
 
 def test_air_at_the_standard_sea_level():
-    air = state(StaticPressure(101325.0), PitotTube(0.5 * 1.225 * 50.0 ** 2),
-                Thermometer(288.15)).air
+    air = state(StaticPressureReply(101325.0), PitotTubeReply(0.5 * 1.225 * 50.0 ** 2),
+                ThermometerReply(288.15)).air
     assert air.density == pytest.approx(1.225, rel=1e-5)
     # Compressibility: 0.05 % at 50 m/s.
     assert air.indicated_airspeed == pytest.approx(50.0, rel=1e-3)
@@ -106,7 +106,7 @@ def test_air_at_the_standard_sea_level():
 ])
 def test_air_without_one_of_its_sensors(missing, unknown):
     replies = [reply for reply in (
-        StaticPressure(101325.0), PitotTube(1000.0), Thermometer(288.15))
+        StaticPressureReply(101325.0), PitotTubeReply(1000.0), ThermometerReply(288.15))
         if reply.command != missing]
     air = state(*replies).air
     names = ('temperature', 'density', 'static_pressure', 'dynamic_pressure',
@@ -133,27 +133,27 @@ def test_an_impossible_position_is_missing_and_the_rest_is_good(reply, change, n
     left = good[reply.command]
     assert all(map(math.isnan, (left.latitude, left.longitude, left.altitude)))
     assert (left.airspeed, left.heading) == (reply.airspeed, reply.heading)
-    seen = huginn.vehicle_state(good, huginn.Reading())
+    seen = huginn.vehicle_state(good, huginn.Interpretation())
     assert math.isnan(seen.latitude_deg)
     assert (seen.orientation is None) == (reply is GPS)
 
 
 def test_one_impossible_angle_or_rate_is_missing_alone():
-    good, withheld = passed(replace(INS, pitch=1e38), Gyroscope(math.inf, 0.0, 0.0), GPS)
-    seen = huginn.vehicle_state(good, huginn.Reading())
+    good, withheld = passed(replace(INS, pitch=1e38), GyroscopeReply(math.inf, 0.0, 0.0), GPS)
+    seen = huginn.vehicle_state(good, huginn.Interpretation())
     assert seen.orientation is seen.angular_velocity is None
     assert seen.latitude_deg == GPS.latitude
     assert set(withheld) == {'ins pitch', 'gyroscope roll_rate'}
 
 
 def test_a_reply_of_which_nothing_is_left_is_missing():
-    assert passed(Thermometer(math.inf), GPS)[0] == {Command.GPS: GPS}
-    assert passed(Gps(*[math.nan] * 5))[0] == {}
+    assert passed(ThermometerReply(math.inf), GPS)[0] == {Command.GPS: GPS}
+    assert passed(GpsReply(*[math.nan] * 5))[0] == {}
 
 
 def test_air_data_do_not_come_of_an_impossible_pressure():
-    good, _ = passed(PitotTube(1e38), StaticPressure(101325.0), Thermometer(288.15))
-    seen = huginn.vehicle_state(good, huginn.Reading()).air
+    good, _ = passed(PitotTubeReply(1e38), StaticPressureReply(101325.0), ThermometerReply(288.15))
+    seen = huginn.vehicle_state(good, huginn.Interpretation()).air
     assert seen.dynamic_pressure is seen.indicated_airspeed is None
     assert seen.density == pytest.approx(1.225, rel=1e-3)
 

@@ -41,16 +41,16 @@ def name_of(vector):
 # Replies written by hand from the document's tables: 1.0 is 3f800000, 2.0 40000000, 3.0 40400000,
 # 4.0 40800000, 5.0 40a00000, 6.0 40c00000, 7.0 40e00000, big-endian.
 HAND_WRITTEN = [
-    ('0000 3f800000 40000000 40400000 40800000 40a00000', fdmdata.Gps(1, 2, 3, 4, 5)),
-    ('0001 3f800000 40000000 40400000', fdmdata.Accelerometer(1, 2, 3)),
-    ('0002 3f800000 40000000 40400000', fdmdata.Gyroscope(1, 2, 3)),
-    ('0003 00000000 00000000 00000000', fdmdata.Magnetometer(0, 0, 0)),
-    ('0004 40400000', fdmdata.Thermometer(3)),
-    ('0005 40400000', fdmdata.PitotTube(3)),
-    ('0006 40400000', fdmdata.StaticPressure(3)),
+    ('0000 3f800000 40000000 40400000 40800000 40a00000', fdmdata.GpsReply(1, 2, 3, 4, 5)),
+    ('0001 3f800000 40000000 40400000', fdmdata.AccelerometerReply(1, 2, 3)),
+    ('0002 3f800000 40000000 40400000', fdmdata.GyroscopeReply(1, 2, 3)),
+    ('0003 00000000 00000000 00000000', fdmdata.MagnetometerReply(0, 0, 0)),
+    ('0004 40400000', fdmdata.ThermometerReply(3)),
+    ('0005 40400000', fdmdata.PitotTubeReply(3)),
+    ('0006 40400000', fdmdata.StaticPressureReply(3)),
     (
         '0007 3f800000 40000000 40400000 40800000 40a00000 40c00000 40e00000',
-        fdmdata.Ins(1, 2, 3, 4, 5, 6, 7),
+        fdmdata.InsReply(1, 2, 3, 4, 5, 6, 7),
     ),
     ('ff', fdmdata.ErrorReply()),
 ]
@@ -97,7 +97,7 @@ def test_controls_vector(vector):
             fdmdata.decode(data, 'bridge')
         return
     controls = fdmdata.decode(data, 'bridge')
-    assert controls == fdmdata.Controls(*expected['sent'])
+    assert controls == fdmdata.ControlPositions(*expected['sent'])
     if expected['after'] == dict(
         zip(('aileron', 'elevator', 'rudder', 'throttle'), expected['sent'], strict=True)
     ):
@@ -118,9 +118,9 @@ def test_controls_with_nan_are_seen_but_never_sent():
 @pytest.mark.parametrize(
     ('name', 'kind', 'values'),
     [
-        ('gps', fdmdata.Gps, 5),
-        ('accelerometer', fdmdata.Accelerometer, 3),
-        ('ins', fdmdata.Ins, 7),
+        ('gps', fdmdata.GpsReply, 5),
+        ('accelerometer', fdmdata.AccelerometerReply, 3),
+        ('ins', fdmdata.InsReply, 7),
     ],
 )
 def test_replies_of_a_simulator_poisoned_with_nan_decode(name, kind, values):
@@ -154,13 +154,13 @@ def test_ins_has_airspeed_before_altitude_and_gps_after():
 
 @pytest.mark.parametrize('command', range(8))
 def test_all_eight_requests_are_one_byte(command):
-    assert fdmdata.encode(fdmdata.Request(fdmdata.Command(command))) == bytes((command,))
+    assert fdmdata.encode(fdmdata.SensorRequest(fdmdata.Command(command))) == bytes((command,))
     assert fdmdata.decode(bytes((command,)), 'bridge').command == command
 
 
 def test_controls_are_aileron_elevator_rudder_throttle_big_endian():
     data = bytes.fromhex('3f000000 be800000 3e000000 3f400000')
-    controls = fdmdata.Controls(aileron=0.5, elevator=-0.25, rudder=0.125, throttle=0.75)
+    controls = fdmdata.ControlPositions(aileron=0.5, elevator=-0.25, rudder=0.125, throttle=0.75)
     assert fdmdata.encode(controls) == data
     assert fdmdata.decode(data, 'bridge') == controls
 
@@ -194,27 +194,27 @@ def test_controls_of_another_length_are_rejected(length):
 def test_controls_that_harm_the_simulator_are_refused(name, value):
     values = {'aileron': 0.0, 'elevator': 0.0, 'rudder': 0.0, 'throttle': 0.0, name: value}
     with pytest.raises(ValueError, match=name):
-        fdmdata.encode(fdmdata.Controls(**values))
+        fdmdata.encode(fdmdata.ControlPositions(**values))
 
 
 def test_negative_throttle_is_refused():
     with pytest.raises(ValueError, match='throttle: got -0.5, expected 0 to 1'):
-        fdmdata.encode(fdmdata.Controls(0.0, 0.0, 0.0, -0.5))
+        fdmdata.encode(fdmdata.ControlPositions(0.0, 0.0, 0.0, -0.5))
 
 
 def test_unknown_command_is_refused():
     with pytest.raises(ValueError, match='8 is not a valid Command'):
-        fdmdata.encode(fdmdata.Request(8))
+        fdmdata.encode(fdmdata.SensorRequest(8))
 
 
 def test_reply_value_beyond_float32_is_refused():
     with pytest.raises(ValueError, match='too large for float32'):
-        fdmdata.encode(fdmdata.Thermometer(1e39))
+        fdmdata.encode(fdmdata.ThermometerReply(1e39))
 
 
 def test_reply_value_that_is_no_number_is_refused():
     with pytest.raises(TypeError):
-        fdmdata.encode(fdmdata.Thermometer('warm'))
+        fdmdata.encode(fdmdata.ThermometerReply('warm'))
 
 
 float32 = st.floats(width=32, allow_nan=False)
@@ -223,14 +223,14 @@ surface = st.floats(-1, 1, width=32)
 
 @given(
     st.one_of(
-        st.builds(fdmdata.Gps, float32, float32, float32, float32, float32),
-        st.builds(fdmdata.Accelerometer, float32, float32, float32),
-        st.builds(fdmdata.Gyroscope, float32, float32, float32),
-        st.builds(fdmdata.Magnetometer, float32, float32, float32),
-        st.builds(fdmdata.Thermometer, float32),
-        st.builds(fdmdata.PitotTube, float32),
-        st.builds(fdmdata.StaticPressure, float32),
-        st.builds(fdmdata.Ins, float32, float32, float32, float32, float32, float32, float32),
+        st.builds(fdmdata.GpsReply, float32, float32, float32, float32, float32),
+        st.builds(fdmdata.AccelerometerReply, float32, float32, float32),
+        st.builds(fdmdata.GyroscopeReply, float32, float32, float32),
+        st.builds(fdmdata.MagnetometerReply, float32, float32, float32),
+        st.builds(fdmdata.ThermometerReply, float32),
+        st.builds(fdmdata.PitotTubeReply, float32),
+        st.builds(fdmdata.StaticPressureReply, float32),
+        st.builds(fdmdata.InsReply, float32, float32, float32, float32, float32, float32, float32),
         st.builds(fdmdata.ErrorReply),
     )
 )
@@ -239,7 +239,7 @@ def test_decoding_an_encoded_reply_returns_it(reply):
 
 
 @given(
-    st.builds(fdmdata.Controls, surface, surface, surface, st.floats(0, 1, width=32))
+    st.builds(fdmdata.ControlPositions, surface, surface, surface, st.floats(0, 1, width=32))
 )
 def test_decoding_encoded_controls_returns_them(controls):
     assert fdmdata.decode(fdmdata.encode(controls), 'bridge') == controls
@@ -247,7 +247,7 @@ def test_decoding_encoded_controls_returns_them(controls):
 
 @pytest.mark.parametrize(
     ('sender', 'kinds'),
-    [('bridge', fdmdata.Request | fdmdata.Controls), ('peer', fdmdata.Reply)],
+    [('bridge', fdmdata.SensorRequest | fdmdata.ControlPositions), ('peer', fdmdata.Reply)],
 )
 @given(data=st.one_of(st.binary(max_size=40), st.binary(max_size=40).map(lambda b: b'\0' + b)))
 def test_any_bytes_give_a_message_or_a_protocol_error(sender, kinds, data):

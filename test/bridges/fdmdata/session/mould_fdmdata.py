@@ -23,22 +23,22 @@ from xplane_bridge.bridges.fdmdata.protocol import Command
 from xplane_bridge.bridges.fdmdata.session import (
     CONTROLS_CHANNEL,
     FdmdataSession,
+    PollEntry,
     Telemetry,
-    Wanted,
 )
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 
 SCALE = 10_000
 SURFACES = ('aileron', 'elevator', 'rudder')
 REPLIES = {
-    Command.GPS: fdmdata.Gps, Command.ACCELEROMETER: fdmdata.Accelerometer,
-    Command.GYROSCOPE: fdmdata.Gyroscope, Command.MAGNETOMETER: fdmdata.Magnetometer,
-    Command.THERMOMETER: fdmdata.Thermometer, Command.PITOT_TUBE: fdmdata.PitotTube,
-    Command.STATIC_PRESSURE: fdmdata.StaticPressure, Command.INS: fdmdata.Ins}
+    Command.GPS: fdmdata.GpsReply, Command.ACCELEROMETER: fdmdata.AccelerometerReply,
+    Command.GYROSCOPE: fdmdata.GyroscopeReply, Command.MAGNETOMETER: fdmdata.MagnetometerReply,
+    Command.THERMOMETER: fdmdata.ThermometerReply, Command.PITOT_TUBE: fdmdata.PitotTubeReply,
+    Command.STATIC_PRESSURE: fdmdata.StaticPressureReply, Command.INS: fdmdata.InsReply}
 PLAN = {
-    'gps': Wanted((Command.GPS,), 5.0),
-    'imu': Wanted((Command.ACCELEROMETER, Command.GYROSCOPE, Command.INS), 10.0),
-    'air': Wanted((Command.THERMOMETER, Command.PITOT_TUBE, Command.STATIC_PRESSURE), 2.0)}
+    'gps': PollEntry((Command.GPS,), 5.0),
+    'imu': PollEntry((Command.ACCELEROMETER, Command.GYROSCOPE, Command.INS), 10.0),
+    'air': PollEntry((Command.THERMOMETER, Command.PITOT_TUBE, Command.STATIC_PRESSURE), 2.0)}
 
 
 class Huginn(Peer):

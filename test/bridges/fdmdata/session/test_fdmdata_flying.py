@@ -26,14 +26,14 @@ from xplane_bridge.bridges.fdmdata.session import (
     CONTROLS_CHANNEL,
     FdmdataSession,
     PeerRecognized,
+    PollEntry,
     Telemetry,
-    Wanted,
 )
 from xplane_bridge.bridges.sessions.base import CommandDone, PeerState
 
 DEGREE = 111_195.0
-IMU = Wanted((Command.ACCELEROMETER, Command.GYROSCOPE, Command.INS), 50.0)
-GPS = Wanted((Command.GPS,), 20.0)
+IMU = PollEntry((Command.ACCELEROMETER, Command.GYROSCOPE, Command.INS), 50.0)
+GPS = PollEntry((Command.GPS,), 20.0)
 PLANS = [{}, {'imu': IMU}, {'gps': GPS}]
 
 
@@ -335,7 +335,7 @@ def test_what_huginn_repeats_between_two_steps_is_not_published_again(step, publ
     assert world.session.statistics.repeats - before == 280 - len(events)
 
 
-@pytest.mark.parametrize('plan', [{'imu': IMU}, {'ins': Wanted((Command.INS,), 20.0)}])
+@pytest.mark.parametrize('plan', [{'imu': IMU}, {'ins': PollEntry((Command.INS,), 20.0)}])
 def test_an_aircraft_of_which_only_the_accelerometer_changes_is_published(plan):
     aircraft = Aircraft(speed=0.0)
     usual = aircraft.answer

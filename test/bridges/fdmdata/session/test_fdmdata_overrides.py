@@ -16,7 +16,7 @@
 
 import pytest
 
-from xplane_bridge.bridges.fdmdata.protocol import Controls
+from xplane_bridge.bridges.fdmdata.protocol import ControlPositions
 from xplane_bridge.bridges.fdmdata.session.overrides import Overrides
 from xplane_bridge.bridges.sessions.base import Left
 
@@ -137,5 +137,5 @@ def test_what_is_owed_in_the_end_is_told_and_forgotten():
 
 
 def test_controls_have_their_places():
-    assert Controls(0.1, 0.2, 0.3, 0.4) == Controls(
+    assert ControlPositions(0.1, 0.2, 0.3, 0.4) == ControlPositions(
         aileron=0.1, elevator=0.2, rudder=0.3, throttle=0.4)

@@ -25,8 +25,8 @@ from xplane_bridge.bridges.fdmdata.session import (
     CONTROLS_CHANNEL,
     FdmdataSession,
     PeerRecognized,
+    PollEntry,
     Telemetry,
-    Wanted,
 )
 from xplane_bridge.bridges.sessions.base import (
     CommandDone,
@@ -39,10 +39,10 @@ from xplane_bridge.bridges.sessions.left import Left
 GPS, ACC, GYRO, MAG, THERMO, PITOT, STATIC, INS = Command
 COUNTS = {GPS: 5, ACC: 3, GYRO: 3, MAG: 3, THERMO: 1, PITOT: 1, STATIC: 1, INS: 7}
 DEFAULT = {
-    'gps': Wanted((GPS,), 20.0),
-    'ins': Wanted((INS, GYRO), 20.0),
-    'imu': Wanted((ACC, GYRO, INS), 50.0),
-    'air': Wanted((THERMO, PITOT, STATIC, GPS), 10.0),
+    'gps': PollEntry((GPS,), 20.0),
+    'ins': PollEntry((INS, GYRO), 20.0),
+    'imu': PollEntry((ACC, GYRO, INS), 50.0),
+    'air': PollEntry((THERMO, PITOT, STATIC, GPS), 10.0),
 }
 
 
@@ -191,21 +191,22 @@ def test_without_a_plan_only_the_watch_asks():
 
 
 def test_plan_changes_while_running():
-    huginn = started({'gps': Wanted((GPS,), 20.0)})
+    huginn = started({'gps': PollEntry((GPS,), 20.0)})
     huginn.run(1.0)
     huginn.call(huginn.session.set_plan, {
-        'gps': Wanted((GPS,), 20.0), 'air': Wanted((THERMO,), 5.0)})
+        'gps': PollEntry((GPS,), 20.0), 'air': PollEntry((THERMO,), 5.0)})
     events = huginn.run(4.0)
     assert len(samples(events, 'gps')) == pytest.approx(80, abs=1)
     assert len(samples(events, 'air')) == pytest.approx(20, abs=1)
-    huginn.call(huginn.session.set_plan, {'air': Wanted((THERMO,), 100.0)})
+    huginn.call(huginn.session.set_plan, {'air': PollEntry((THERMO,), 100.0)})
     events = huginn.run(1.0)
     assert len(samples(events, 'gps')) <= 1
     assert len(samples(events, 'air')) == pytest.approx(100, abs=1)
 
 
 @pytest.mark.parametrize('wanted', [
-    Wanted((), 20.0), Wanted((GPS,), 0.0), Wanted((GPS,), math.nan), Wanted((GPS,), math.inf)])
+    PollEntry((), 20.0), PollEntry((GPS,), 0.0), PollEntry((GPS,), math.nan),
+    PollEntry((GPS,), math.inf)])
 def test_plan_without_sense_is_refused(wanted):
     with pytest.raises(ValueError, match='gps'):
         FdmdataSession().set_plan({'gps': wanted}, 0.0)
@@ -251,7 +252,7 @@ def test_samples_are_of_one_poll_whatever_the_network_does(fault):
 
 def test_no_sample_is_older_than_one_before_it():
     """Polls have sockets of their own, which a busy computer reads in any order."""
-    huginn = met({'imu': Wanted((ACC, GYRO, INS), 50.0)}, delay=0.09)
+    huginn = met({'imu': PollEntry((ACC, GYRO, INS), 50.0)}, delay=0.09)
     newest = samples(huginn.run(0.5), 'imu')[-1].values[INS].roll
     waiting, huginn.arriving, events = huginn.arriving, [], []
     channels = list(dict.fromkeys(channel for _, channel, _ in waiting))
@@ -294,7 +295,7 @@ def test_one_sensor_that_does_not_answer_never_stops_the_others(absent, kind):
 
 
 def test_an_error_stands_for_one_request_and_the_others_without_reply_are_lost():
-    huginn = started({'imu': Wanted((ACC, GYRO, INS), 10.0)}, refuses=(ACC,))
+    huginn = started({'imu': PollEntry((ACC, GYRO, INS), 10.0)}, refuses=(ACC,))
     lost = [0]
 
     def lose(reply):
@@ -322,7 +323,7 @@ def test_a_sensor_that_answers_again_is_back_within_the_longest_pause():
 
 
 def test_a_slow_sensor_is_not_missing_between_its_polls():
-    huginn = started({'gps': Wanted((GPS,), 0.2)})
+    huginn = started({'gps': PollEntry((GPS,), 0.2)})
     for _ in range(40):
         huginn.run(0.5)
         assert not huginn.session.missing(huginn.now)
@@ -512,7 +513,7 @@ def test_a_huginn_that_was_restarted_within_a_second_gets_no_old_controls(place)
 
 
 def test_an_aircraft_that_flies_is_the_same_however_late_its_replies():
-    huginn = met({'ins': Wanted((INS,), 10.0)}, delay=0.001)
+    huginn = met({'ins': PollEntry((INS,), 10.0)}, delay=0.001)
     huginn.controlled(elevator=0.5, throttle=0.75)
     for step in range(20):
         # 50 m/s through the air, 150 over the ground, and half of the replies lost.
@@ -608,12 +609,12 @@ def test_a_restarted_huginn_is_another_one_and_gets_nothing_of_the_former():
 
 def test_requests_that_wait_fit_into_a_stock_receive_buffer():
     # Which holds 277 small datagrams; a reset takes Huginn some time.
-    huginn = started({'all': Wanted(tuple(Command), 500.0)}, up=False)
+    huginn = started({'all': PollEntry(tuple(Command), 500.0)}, up=False)
     huginn.run(0.45)
     assert len(huginn.requests) == 16 * 8
 
 
-@pytest.mark.parametrize('plan', [DEFAULT, {}, {'gps': Wanted((GPS,), 20.0)}])
+@pytest.mark.parametrize('plan', [DEFAULT, {}, {'gps': PollEntry((GPS,), 20.0)}])
 def test_data_that_stand_still_are_held(plan):
     huginn = started(plan)
     assert states(huginn.run(10.0)) == [PeerState.ANSWERING]
@@ -633,7 +634,7 @@ def test_held_from_the_start():
 
 
 def test_zeros_of_the_magnetometer_are_not_held():
-    huginn = started({'magnetometer': Wanted((MAG,), 10.0)})
+    huginn = started({'magnetometer': PollEntry((MAG,), 10.0)})
     events = huginn.run(10.0)
     assert states(events) == [PeerState.ANSWERING]
     assert len(samples(events, 'magnetometer')) == pytest.approx(100, abs=1)
@@ -762,7 +763,7 @@ def test_a_sensor_that_is_asked_no_more_tells_nothing_of_the_flight_model():
     huginn.answer = lambda data: (
         b'\0\4' + struct.pack('>f', math.nan) if data[0] == THERMO else sound(data))
     assert states(huginn.run(0.5)) == [PeerState.BROKEN]
-    huginn.call(huginn.session.set_plan, {'gps': Wanted((GPS,), 20.0)})
+    huginn.call(huginn.session.set_plan, {'gps': PollEntry((GPS,), 20.0)})
     assert states(huginn.run(1.0)) == [PeerState.ANSWERING]
 
 

@@ -25,8 +25,8 @@ from xplane_bridge.bridges.fdmdata.session import (
     FdmdataListener,
     FdmdataSession,
     PeerRecognized,
+    PollEntry,
     Telemetry,
-    Wanted,
 )
 from xplane_bridge.bridges.fdmdata.session.states import TABLE
 from xplane_bridge.bridges.sessions.base import PeerChanged, PeerState
@@ -64,7 +64,7 @@ class Huginn:
         self.unread = []
         # The controls of each datagram: aileron, elevator, rudder, throttle.
         self.controls = []
-        self.session.set_plan({'air': Wanted((Command.THERMOMETER,), 4.0)}, self.now)
+        self.session.set_plan({'air': PollEntry((Command.THERMOMETER,), 4.0)}, self.now)
 
     def answer(self, data):
         """Return the reply to a request."""

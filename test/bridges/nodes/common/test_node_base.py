@@ -35,8 +35,8 @@ from rclpy.task import Future
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
-from xplane_bridge.bridges.links.captures.replay import Progress
-from xplane_bridge.bridges.links.udp import Counters, LinkError
+from xplane_bridge.bridges.links.captures.replay import ReplayProgress
+from xplane_bridge.bridges.links.udp import LinkError, SocketCounters
 from xplane_bridge.bridges.nodes.common.base import BaseParameters, BridgeNode
 from xplane_bridge.bridges.nodes.common.datagrams import capture_status
 from xplane_bridge.bridges.nodes.common.diagnostics import OK, Status
@@ -610,15 +610,15 @@ class Played:
         return self._progress
 
     def counters(self):
-        return Counters(received=self._received)
+        return SocketCounters(received=self._received)
 
 
 @pytest.mark.parametrize(('progress', 'received', 'level', 'text'), [
-    (Progress(), 5, DiagnosticStatus.OK, 'played to its end'),
-    (Progress(), 0, DiagnosticStatus.WARN, 'nothing in it was for this node'),
-    (Progress(incomplete=2, untimely=1, fault='packet 7 ...'), 5, DiagnosticStatus.WARN,
+    (ReplayProgress(), 5, DiagnosticStatus.OK, 'played to its end'),
+    (ReplayProgress(), 0, DiagnosticStatus.WARN, 'nothing in it was for this node'),
+    (ReplayProgress(incomplete=2, untimely=1, fault='packet 7 ...'), 5, DiagnosticStatus.WARN,
      '3 datagrams not played: packet 7 ...'),
-    (Progress(error='capture ...: packet 7 ...', incomplete=1), 5, DiagnosticStatus.ERROR,
+    (ReplayProgress(error='capture ...: packet 7 ...', incomplete=1), 5, DiagnosticStatus.ERROR,
      'ended early: capture ...: packet 7 ...'),
 ])
 def test_a_capture_says_what_of_it_was_not_played(progress, received, level, text):

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from xplane_bridge.bridges.nodes.common.base import MOST, Throttle
+from xplane_bridge.bridges.nodes.common.base import LogThrottle, MOST
 
 PACKAGE = Path(__file__).resolve().parents[4] / 'xplane_bridge'
 # Logged while configuring and shutting down, once per capture, once for each of a few places of a
@@ -33,20 +33,20 @@ NOT_FROM_THE_WIRE = {
 
 
 def test_a_line_of_one_kind_is_written_once_a_second():
-    throttle = Throttle()
+    throttle = LogThrottle()
     assert [throttle.admits('one', now) for now in (5.0, 5.0, 5.9, 6.0, 6.9, 7.5)] == [
         True, False, False, True, False, True]
     assert throttle.suppressed == 3
 
 
 def test_kinds_do_not_hide_each_other():
-    throttle = Throttle()
+    throttle = LogThrottle()
     assert throttle.admits('one', 5.0)
     assert throttle.admits('two', 5.0)
 
 
 def test_200_000_kinds_in_ten_seconds_write_ten_a_second():
-    throttle = Throttle()
+    throttle = LogThrottle()
     written = sum(throttle.admits(f'kind {number}', number / 20_000) for number in range(200_000))
     assert written == 10 * MOST
     assert throttle.suppressed == 200_000 - written

@@ -23,7 +23,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from xplane_bridge.bridges.nodes.common.diagnostics import ERROR, OK, STALE, WARN
-from xplane_bridge.bridges.nodes.common.faults import Faults
+from xplane_bridge.bridges.nodes.common.faults import InternalErrors
 from xplane_bridge.bridges.nodes.vehicle import bridge
 from xplane_bridge.bridges.nodes.vehicle.bridge import Bridge
 from xplane_bridge.bridges.sessions.base import CommandDone, Left, PeerChanged, PeerState
@@ -50,7 +50,7 @@ class Stand(Bridge):
     def __new__(cls, **given):
         made = object.__new__(cls)
         made.__dict__ |= {
-            'left': Left(), 'faults': Faults(), 'gates': {}, 'plausibilities': {},
+            'left': Left(), 'faults': InternalErrors(), 'gates': {}, 'plausibilities': {},
             'last_update': 0.0, 'has_crashed': False, 'simulator_clock': None, 'exit_code': 0,
             'quit': None, 'log': Logger(), 'told': [], 'counted': {},
             'link': SimpleNamespace(lock=nullcontext()), 'session': SimpleNamespace(

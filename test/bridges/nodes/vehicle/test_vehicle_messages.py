@@ -28,7 +28,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from masked import masked
 from std_msgs.msg import Header
 
-from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent, Kind
+from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent, AirframeEventKind
 from xplane_bridge.bridges.nodes.vehicle import crash
 from xplane_bridge.bridges.nodes.vehicle.updates import nanoseconds, Updates
 from xplane_bridge.bridges.nodes.vehicle.watchdog import CommandWatchdog
@@ -87,7 +87,7 @@ def test_a_mask_that_is_not_defined_is_refused():
 
 
 def test_a_crash_comes_out_of_its_message_as_it_went_in():
-    event = AirframeEvent(Kind.STRUCK, 'climb_rate', 7.5, 3.0, 12.25, -0.5, 'runway')
+    event = AirframeEvent(AirframeEventKind.STRUCK, 'climb_rate', 7.5, 3.0, 12.25, -0.5, 'runway')
     message = crash.to_status(event)
     assert (message.name, message.level) == ('airframe', DiagnosticStatus.ERROR)
     assert message.message == str(event)
@@ -97,7 +97,7 @@ def test_a_crash_comes_out_of_its_message_as_it_went_in():
         DiagnosticStatus.OK, 'whole', None)
     message.values[0].value = 'vanished'
     assert crash.to_event(message) is None
-    assert crash.reported().kind is Kind.REPORTED
+    assert crash.reported().kind is AirframeEventKind.REPORTED
     assert math.isnan(crash.reported().value)
 
 

@@ -206,10 +206,10 @@ TELEMETRY = {
         'indicated': 102.9, 'mach': 0.31, 'load': 19.6133}),
     'apsides': (SimpitApsides, simpit.Apsides(-595000.0, 81000.0), {
         'periapsis': -595000.0, 'apoapsis': 81000.0}),
-    'target': (SimpitTarget, simpit.Target(1500.0, 12.5, 90.0, -30.0, 180.0, 45.0), {
+    'target': (SimpitTarget, simpit.TargetInfo(1500.0, 12.5, 90.0, -30.0, 180.0, 45.0), {
         'distance': 1500.0, 'speed': 12.5, 'true_heading': math.pi / 2, 'pitch': -math.pi / 6,
         'velocity_true_heading': math.pi, 'velocity_pitch': math.pi / 4}),
-    'manoeuvre': (SimpitManoeuvre, simpit.Manoeuvre(600.0, 850.0, 42.0, 1200.0, 90.0, 180.0), {
+    'manoeuvre': (SimpitManoeuvre, simpit.ManoeuvreInfo(600.0, 850.0, 42.0, 1200.0, 90.0, 180.0), {
         'time': 600.0, 'delta_v': 850.0, 'duration': 42.0, 'total': 1200.0,
         'true_heading': math.pi / 2, 'pitch': math.pi}),
     'sas': (SimpitSas, simpit.SasInfo(1, 0b1000000011), {
@@ -341,7 +341,7 @@ def test_air_data_joins_the_airspeed_with_the_last_atmosphere(ros, plugin):
 
 def test_fields_that_older_plugins_do_not_send_say_so(ros, plugin):
     plugged = plugin('v1')
-    plugged.say(simpit.Airspeed(100.0, 0.5), simpit.Target(5.0, 6.0))
+    plugged.say(simpit.Airspeed(100.0, 0.5), simpit.TargetInfo(5.0, 6.0))
     ros.subscribe(SimpitAirspeed, 'airspeed')
     ros.subscribe(SimpitTarget, 'target')
     ros.start(SimpitNode, port=plugged.path, profile='v1')

@@ -199,8 +199,8 @@ def floats(*values):
     ('v1', 23, '42', simpit.ActionStatus(ActionGroup.GEAR | ActionGroup.ABORT)),
     ('v2 cobs', 37, '7f', simpit.ActionStatus(ActionGroup(127))),
     ('v1 v2 cobs', 24, '38ffffff64000000', simpit.ApsidesTime(-200, 100)),
-    ('v1 v2', 25, floats(5, 6), simpit.Target(5.0, 6.0)),
-    ('v2 cobs', 25, floats(1, 2, 3, 4, 5, 6), simpit.Target(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)),
+    ('v1 v2', 25, floats(5, 6), simpit.TargetInfo(5.0, 6.0)),
+    ('v2 cobs', 25, floats(1, 2, 3, 4, 5, 6), simpit.TargetInfo(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)),
     ('v1 v2 cobs', 26, b'Mun'.hex(), simpit.SphereOfInfluence('Mun')),
     ('v1 v2', 27, floats(150.5, 0.5), simpit.Airspeed(150.5, 0.5)),
     ('cobs', 27, floats(150.5, 0.5, 1), simpit.Airspeed(150.5, 0.5, 1.0)),
@@ -208,8 +208,8 @@ def floats(*values):
     ('v2 cobs', 31, floats(*range(6)), simpit.TacWaste(*map(float, range(6)))),
     ('v2 cobs', 33, floats(*range(8)),
      simpit.CustomResources(2, tuple(map(float, range(8))))),
-    ('v2', 34, floats(1, 2, 3, 4), simpit.Manoeuvre(1.0, 2.0, 3.0, 4.0)),
-    ('v2 cobs', 34, floats(1, 2, 3, 4, 5, 6), simpit.Manoeuvre(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)),
+    ('v2', 34, floats(1, 2, 3, 4), simpit.ManoeuvreInfo(1.0, 2.0, 3.0, 4.0)),
+    ('v2 cobs', 34, floats(1, 2, 3, 4, 5, 6), simpit.ManoeuvreInfo(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)),
     ('v2 cobs', 35, 'ff0302', simpit.SasInfo(255, 0x203)),
     ('v2 cobs', 36, floats(*range(8)), simpit.Orbit(*map(float, range(8)))),
     ('v2 cobs', 38, floats(1, 3), simpit.DeltaV(1.0, 3.0)),
@@ -287,9 +287,9 @@ def test_channel_without_a_meaning_stays_a_packet(profile, sender, channel):
     (V1, 'bridge', simpit.TimeWarp(1), 'no channel time_warp'),
     (V2, 'peer', simpit.VesselName('x'), 'no channel vessel_name'),
     (V2, 'peer', simpit.Resource('plutonium', 1.0, 1.0), 'no channel plutonium'),
-    (V1, 'peer', simpit.Target(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), '24 payload bytes, need 8'),
+    (V1, 'peer', simpit.TargetInfo(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), '24 payload bytes, need 8'),
     (COBS, 'peer', simpit.Airspeed(1.0, 2.0), '8 payload bytes, need 12'),
-    (V2, 'peer', simpit.Target(1.0, 2.0, 3.0), 'no version of this message has 3 values'),
+    (V2, 'peer', simpit.TargetInfo(1.0, 2.0, 3.0), 'no version of this message has 3 values'),
     (V2, 'peer', simpit.FlightStatus(256, 0, 0, 0, 0, 0), 'flags: got 256'),
     (V2, 'peer', simpit.Altitude(1e39, 0.0), 'sea_level_m: 1e'),
     (V2, 'peer', simpit.SceneChange(2), 'scene: got 2'),
@@ -410,4 +410,4 @@ def test_any_packet_is_a_message_a_packet_or_a_protocol_error(profile, sender, c
     except ProtocolError as error:
         assert f'{profile.name} {ENDS[sender]} channel' in str(error) or 'offset' in str(error)
     else:
-        assert message is packet or isinstance(message, simpit.Message)
+        assert message is packet or isinstance(message, simpit.SimpitMessage)

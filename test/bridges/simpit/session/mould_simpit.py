@@ -20,7 +20,7 @@ from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.protocol import PROFILES
 from xplane_bridge.bridges.simpit.session import SimpitSession, Telemetry
-from xplane_bridge.simulation.peers.simpit import Command, PluginSession
+from xplane_bridge.simulation.peers.simpit import DeviceCommand, PluginSession
 
 CHANNEL = 'serial'
 AXES = ('pitch', 'roll', 'x')
@@ -79,7 +79,7 @@ class Kerbal(Peer):
 
     def _keep(self, events):
         for event in events:
-            if not isinstance(event, Command):
+            if not isinstance(event, DeviceCommand):
                 continue
             message = event.message
             if isinstance(message, simpit.Rotation):

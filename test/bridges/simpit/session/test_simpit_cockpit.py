@@ -39,7 +39,7 @@ from xplane_bridge.bridges.simpit.session import (
     SimpitSession,
 )
 from xplane_bridge.bridges.simpit.session.ownership import Ownership, STACK
-from xplane_bridge.simulation.peers.simpit import Command, PluginSession
+from xplane_bridge.simulation.peers.simpit import DeviceCommand, PluginSession
 
 ALTITUDE = simpit.Altitude(1234.5, 67.25)
 FULL = 32767
@@ -124,11 +124,11 @@ class Desk:
             for _, data in self.node.poll(self.now):
                 self.commands += [
                     event.message for event in self.game.receive('serial', data, None, self.now)
-                    if isinstance(event, Command)]
+                    if isinstance(event, DeviceCommand)]
             for _, data in self.game.poll(self.now):
                 self.settle_game(self.node.receive('serial', data, None, self.now))
             self.commands += [
-                event.message for event in self.game.expired() if isinstance(event, Command)]
+                event.message for event in self.game.expired() if isinstance(event, DeviceCommand)]
             self.settle_game(self.node.expired())
             for number, (cockpit, board) in enumerate(
                     zip(self.cockpits, self.boards, strict=True)):

@@ -46,7 +46,7 @@ from xplane_bridge.bridges.simpit.session import (
     Telemetry,
 )
 from xplane_bridge.simulation.peers.simpit import (
-    Command,
+    DeviceCommand,
     DeviceHandshake,
     PluginSession,
     PortDeaf,
@@ -887,7 +887,7 @@ def effects(events):
     names = {'STAGE': 'Stage', 'GEAR': 'Gear', 'LIGHT': 'Light', 'BRAKES': 'Brakes',
              'ABORT': 'Abort'}
     said = []
-    for event in of_kind(events, Command):
+    for event in of_kind(events, DeviceCommand):
         message = event.message
         if isinstance(message, ActionGroups):
             for group in ActionGroup:
@@ -914,7 +914,7 @@ def effects(events):
 def axes_in_words(events):
     """Return what the recordings say about the axes that our commands set."""
     said = set()
-    for event in of_kind(events, Command):
+    for event in of_kind(events, DeviceCommand):
         message = event.message
         if isinstance(message, simpit.Rotation):
             for bit, name in enumerate(('pitch', 'roll', 'yaw')):
@@ -1080,7 +1080,7 @@ def test_plugin_reads_no_further_than_its_struct():
     plugin = PluginSession('v2')
     plugin.set_flight(True, 0.0)
     (event,) = plugin.receive('serial', bytes.fromhex('aa500913ff3f' + '55' * 7), None, 0.0)
-    assert event == Command(simpit.Throttle(0x3fff))
+    assert event == DeviceCommand(simpit.Throttle(0x3fff))
 
 
 @pytest.mark.parametrize('profile', ['v2', 'cobs'])

@@ -37,7 +37,7 @@ from xplane_bridge.bridges.simpit.session import (
     SimpitSession,
     Telemetry,
 )
-from xplane_bridge.bridges.simpit.session.dialect import Dialect
+from xplane_bridge.bridges.simpit.session.dialect import SpokenDialect
 from xplane_bridge.simulation.peers.simpit import PluginSession
 
 GEAR = ActionGroup.GEAR
@@ -152,8 +152,8 @@ def test_echoes_outside_the_flight_scene_tell_2_3_from_2_2(device):
     ({'game': Game.KSP2}, False)])
 def test_2_3_is_told_by_all_of_what_tells_it_and_by_nothing_less(seen, told):
     everything = {'streak': 4, 'since': 5.0, 'repeated': True, 'game': Game.KSP1, 'now': 10.0}
-    assert Dialect(PROFILES['cobs']).outside(**everything | seen) is told
-    assert not Dialect(PROFILES['v2.2']).outside(**everything)
+    assert SpokenDialect(PROFILES['cobs']).outside(**everything | seen) is told
+    assert not SpokenDialect(PROFILES['v2.2']).outside(**everything)
 
 
 def test_a_lost_registration_in_flight_is_not_taken_for_a_menu():

@@ -20,15 +20,15 @@ import numpy as np
 import pytest
 
 from xplane_bridge.bridges.ulyssix.conversion import alarms
-from xplane_bridge.bridges.ulyssix.conversion.alarms import Alarms, ERROR, Group, STALE, WARN
-from xplane_bridge.bridges.ulyssix.conversion.reading import Parameter
+from xplane_bridge.bridges.ulyssix.conversion.alarms import AlarmGroup, Alarms, ERROR, STALE, WARN
+from xplane_bridge.bridges.ulyssix.conversion.reading import MapEntry
 
 ANY = (-math.inf, math.inf)
-LOW = Parameter('low', symbol='V', limits=(-2.0, 3.0), warn=(-1.0, 2.0), group='power')
-HALF = Parameter('half', scale=-0.5, offset=1.0, limits=(-1.0, 2.5), group='power')
-WARNED = Parameter('warned', warn=(-math.inf, 1.5))
-FREE = Parameter('free')
-DERIVED = Parameter('derived', limits=(0.0, 1.0), group='power')
+LOW = MapEntry('low', symbol='V', limits=(-2.0, 3.0), warn=(-1.0, 2.0), group='power')
+HALF = MapEntry('half', scale=-0.5, offset=1.0, limits=(-1.0, 2.5), group='power')
+WARNED = MapEntry('warned', warn=(-math.inf, 1.5))
+FREE = MapEntry('free')
+DERIVED = MapEntry('derived', limits=(0.0, 1.0), group='power')
 
 
 class Plain:
@@ -117,7 +117,7 @@ def test_what_is_out_of_limits_is_said_with_the_limit(value, text):
 
 def test_a_limit_itself_is_good_as_it_was_sent():
     """0.1 of single precision is above 0.1, but nobody meant that."""
-    odd = Parameter('odd', limits=(-0.1, 0.1))
+    odd = MapEntry('odd', limits=(-0.1, 0.1))
     alarm = followed(odd)
     for one in (-0.1, 0.1):
         alarm.check(np.array([1]), np.array([one], np.float32))
@@ -132,8 +132,9 @@ def test_a_limit_itself_is_good_as_it_was_sent():
 
 def groups(**given):
     """Return a group of two parameters, with these differences."""
-    return Group(**{'name': 'g', 'level': 0, 'now': {}, 'ever': {}, 'guarded': 2, 'silent': {},
-                    'absent': {}, **given})
+    return AlarmGroup(**{'name': 'g', 'level': 0, 'now': {}, 'ever': {}, 'guarded': 2,
+                         'silent': {},
+                         'absent': {}, **given})
 
 
 @pytest.mark.parametrize(('given', 'sentence'), [

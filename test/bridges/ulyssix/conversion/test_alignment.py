@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from xplane_bridge.bridges.ulyssix.conversion import alignment
-from xplane_bridge.bridges.ulyssix.conversion.alignment import Aligner, Series
+from xplane_bridge.bridges.ulyssix.conversion.alignment import Aligner, ParameterSeries
 
 SECOND = 10**9
 
@@ -26,7 +26,7 @@ SECOND = 10**9
 def series(times, values=None):
     """Return samples at times (s); without values, the times themselves."""
     stamps = np.round(np.asarray(times, float) * SECOND).astype(np.int64)
-    return Series(stamps, np.asarray(times if values is None else values, float))
+    return ParameterSeries(stamps, np.asarray(times if values is None else values, float))
 
 
 NONE = series([])
@@ -42,7 +42,7 @@ def add(aligner, *some):
 def test_samples_of_the_same_times_are_returned_at_once():
     aligner = Aligner([0.0, 0.0])
     times = series([1.0, 1.5])
-    assert add(aligner, times, Series(times.times, times.values * 2.0)) == (
+    assert add(aligner, times, ParameterSeries(times.times, times.values * 2.0)) == (
         [1.0, 1.5], [[1.0, 1.5], [2.0, 3.0]])
     assert aligner.delay == 0.0
     assert add(aligner, series([2.0]), series([2.0], [7.0])) == ([2.0], [[2.0], [7.0]])

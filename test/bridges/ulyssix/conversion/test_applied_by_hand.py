@@ -26,7 +26,7 @@ from xplane_bridge.bridges.conversions.expressions.expression import Expression
 from xplane_bridge.bridges.conversions.geoid import undulation_source
 from xplane_bridge.bridges.conversions.topics import STATE
 from xplane_bridge.bridges.conversions.vehicle import Air
-from xplane_bridge.bridges.ulyssix.conversion import AppliedMap, MapError, Packet, parse
+from xplane_bridge.bridges.ulyssix.conversion import AppliedMap, MapError, PacketSamples, parse
 from xplane_bridge.bridges.ulyssix.conversion.vehicle import fed_topics, states
 
 
@@ -134,8 +134,8 @@ def test_raw_values_and_si_by_hand():
 def packet(times, *columns):
     """Return a packet in which each parameter has a sample at each time (s)."""
     stamps = np.round(np.array(times) * 1e9).astype(np.int64)
-    return Packet(np.array([len(times)] * len(columns)), np.array(columns, float).ravel(),
-                  np.tile(stamps, len(columns)))
+    return PacketSamples(np.array([len(times)] * len(columns)), np.array(columns, float).ravel(),
+                         np.tile(stamps, len(columns)))
 
 
 TURNING = """
@@ -177,8 +177,8 @@ def test_what_a_map_is_applied_to_is_told():
 
 
 def test_derived_ones_turn_the_short_way_and_need_what_is_above_them():
-    one = Packet(np.array([3, 2, 0, 0, 0, 0]), np.array([350.0, 30.0, 70.0, 9.0, 9.0]),
-                 np.array([0, 1000, 2000, 500, 2000]) * 10**6)
+    one = PacketSamples(np.array([3, 2, 0, 0, 0, 0]), np.array([350.0, 30.0, 70.0, 9.0, 9.0]),
+                        np.array([0, 1000, 2000, 500, 2000]) * 10**6)
     samples = {each.name: (each.times.tolist(), np.degrees(each.values).tolist())
                for each in applied().take(one)[0]}
     # Half a second after 350 degrees, towards 30.

@@ -25,7 +25,12 @@ from captures import pcap
 
 from xplane_bridge.bridges.ulyssix import conversion as maps
 from xplane_bridge.bridges.ulyssix import protocol as ulyssix
-from xplane_bridge.bridges.ulyssix.conversion.first_map import first_map, guess, guess_all, Seen
+from xplane_bridge.bridges.ulyssix.conversion.first_map import (
+    first_map,
+    guess,
+    guess_all,
+    ObservedParameter,
+)
 from xplane_bridge.laboratory.export.ulyssix import map as ulyssix_map
 
 BEGIN = 1_700_000_000
@@ -131,7 +136,7 @@ def test_of_two_publishers_one_is_selected(tmp_path, capsys):
     ('#', (0, 1), {}, ''),
 ])
 def test_common_names_are_guessed_and_how_sure(name, span, fields, sure):
-    found = guess(Seen(name, 2, 1.0, *map(np.float64, span)))
+    found = guess(ObservedParameter(name, 2, 1.0, *map(np.float64, span)))
     assert found.fields == fields
     assert ' or '.join(filter(None, (found.sure, found.instead))) == sure
 
@@ -145,7 +150,7 @@ IN_FEET = {'ALT': (900, 12000), 'TAS': (55.0, 155.0), 'PHI': (-1.5, 1.5), 'PSI':
 
 
 def seen(spans):
-    return [Seen(name, 2, 1.0, *span) for name, span in spans.items()]
+    return [ObservedParameter(name, 2, 1.0, *span) for name, span in spans.items()]
 
 
 def test_one_publisher_speaks_of_one_kind_in_one_unit():
@@ -189,7 +194,7 @@ def test_without_three_accelerations_there_is_no_example():
     ('RHO', 0.4, 1.2, 'kg/m^3', 'likely'), ('ALT_M', 0.0, 1.0, 'm', 'sure'),
     ('P_RATE_RAD', 0.0, 90.0, 'rad/s', 'sure'), ('altitudeMSL_ft', 0.0, 1.0, 'ft', 'sure')])
 def test_a_unit_is_that_of_the_name_or_of_the_range(name, least, most, unit, sure):
-    found = guess(Seen(name, least=least, most=most))
+    found = guess(ObservedParameter(name, least=least, most=most))
     assert (found.fields['unit'], found.sure) == (unit, sure)
     assert bool(found.instead) is (sure == 'guessed')
 
@@ -198,7 +203,7 @@ def test_a_unit_is_that_of_the_name_or_of_the_range(name, least, most, unit, sur
     ('P', 'angular_velocity_x'), ('P_DEG', 'angular_velocity_x'), ('P_LEFT', None),
     ('ALT_RADIO', None), ('VD', 'velocity_up'), ('Eng Roll', None), ('', None), ('ft', None)])
 def test_a_letter_is_a_whole_name_and_some_words_are_of_others(name, quantity):
-    found = guess(Seen(name, least=0.0, most=1.0))
+    found = guess(ObservedParameter(name, least=0.0, most=1.0))
     assert found.fields.get('quantity') == quantity
     assert ('scale' in found.fields) is (name == 'VD')
 
@@ -206,7 +211,7 @@ def test_a_letter_is_a_whole_name_and_some_words_are_of_others(name, quantity):
 @pytest.mark.parametrize(('least', 'most', 'frame'), [(-1.0, 2.0, 'flu'), (-2.0, 1.0, None),
                                                       (-1.0, 1.0, None)])
 def test_level_flight_says_which_way_is_up(least, most, frame):
-    assert guess(Seen('NZ', least=least, most=most)).fields.get('frame') == frame
+    assert guess(ObservedParameter('NZ', least=least, most=most)).fields.get('frame') == frame
 
 
 def test_a_map_says_where_it_is_from_in_plain_letters():

@@ -27,9 +27,15 @@ pytest.importorskip('pint', reason='units are converted by pint')
 from xplane_bridge.bridges.conversions.expressions import dimensions, units
 from xplane_bridge.bridges.conversions.expressions.expression import Expression, FUNCTIONS
 from xplane_bridge.bridges.conversions.geoid import undulation_source
-from xplane_bridge.bridges.ulyssix.conversion import alignment, AppliedMap, load, MapError, Packet
+from xplane_bridge.bridges.ulyssix.conversion import (
+    alignment,
+    AppliedMap,
+    load,
+    MapError,
+    PacketSamples,
+)
 from xplane_bridge.bridges.ulyssix.conversion.alarms import ERROR, STALE, WARN
-from xplane_bridge.bridges.ulyssix.conversion.alignment import Aligner, Series
+from xplane_bridge.bridges.ulyssix.conversion.alignment import Aligner, ParameterSeries
 from xplane_bridge.bridges.ulyssix.conversion.vehicle import states
 
 MAP = """\
@@ -113,7 +119,7 @@ def packet(times, **values):
     """Return the names and a packet of samples at these times in seconds by parameter."""
     columns = [np.asarray(each, np.float32) for each in values.values()]
     stamps = [np.rint(np.asarray(times[name]) * 1e9).astype(np.int64) for name in values]
-    return tuple(values), Packet(
+    return tuple(values), PacketSamples(
         np.array([len(each) for each in columns]), np.concatenate(columns),
         np.concatenate(stamps))
 
@@ -328,7 +334,8 @@ parameters:
 
 
 def series(times, values):
-    return Series(np.rint(np.array(times) * 1e9).astype(np.int64), np.array(values, float))
+    return ParameterSeries(
+        np.rint(np.array(times) * 1e9).astype(np.int64), np.array(values, float))
 
 
 def test_samples_meet_at_the_times_of_the_slowest_and_angles_turn_the_short_way():
@@ -347,7 +354,7 @@ def test_samples_meet_at_the_times_of_the_slowest_and_angles_turn_the_short_way(
 
 def test_samples_before_those_that_are_interpolated_are_let_go():
     buffer = alignment._Buffer(0.0)
-    buffer.kept = Series(np.arange(10) * 100, np.arange(10.0))
+    buffer.kept = ParameterSeries(np.arange(10) * 100, np.arange(10.0))
     for before, begin in ((-1, 0), (0, 0), (499, 400), (500, 500), (5000, 900)):
         buffer.forget(before)
         assert buffer.kept.times.tolist() == [*range(begin, 1000, 100)]
@@ -484,9 +491,9 @@ def test_a_slow_parameter_is_waited_for_a_minute_at_most_and_the_delay_is_told()
     aligner = Aligner([0.0, 0.0])
 
     def add(second, is_slow):
-        slow = Series(*(np.array([second * 10**9] if is_slow else [], kind)
-                        for kind in (np.int64, float)))
-        return aligner.add([Series(np.array([second * 10**9]), np.zeros(1)), slow])[0]
+        slow = ParameterSeries(*(np.array([second * 10**9] if is_slow else [], kind)
+                                 for kind in (np.int64, float)))
+        return aligner.add([ParameterSeries(np.array([second * 10**9]), np.zeros(1)), slow])[0]
 
     for second in range(81):
         add(second, second % 40 == 0)

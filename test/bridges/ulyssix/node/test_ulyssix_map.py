@@ -41,7 +41,7 @@ from xplane_bridge.msg import AirData, UlyssixQuality, UlyssixSamples
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.peers import ulyssix
-from xplane_bridge.simulation.peers.server import Simulation
+from xplane_bridge.simulation.peers.server import SimulatedComputer
 from xplane_bridge.simulation.peers.world import World
 
 EXAMPLE = Path(__file__).resolve().parents[4] / 'config' / 'ulyssix_map.yaml'
@@ -63,7 +63,7 @@ def flown(seconds, stream=STREAM):
     world, endpoint = World(aircraft), MemoryEndpoint()
     frontend = ulyssix.UlyssixFrontend(
         endpoint, ('127.0.0.1', 5000), stream, clock=lambda _: BEGIN_NS)
-    simulation = Simulation([frontend], lambda: world, frame_rate=float(RATE))
+    simulation = SimulatedComputer([frontend], lambda: world, frame_rate=float(RATE))
     simulation.open(0.0)
     aircraft.set_controls(elevator=0.2, aileron=0.3, rudder=0.2)
     names = [

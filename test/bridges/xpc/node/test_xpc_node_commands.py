@@ -42,7 +42,7 @@ from xplane_bridge.msg import (
 from xplane_bridge.simulation.aircraft import terrain
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.world import World
-from xplane_bridge.simulation.peers.xplane.entries import DatarefType, Entry
+from xplane_bridge.simulation.peers.xplane.entries import DatarefEntry, DatarefType
 from xplane_bridge.srv import GetDatarefs, GetTerrain, PlaceAndProbe, RunCommand, SetDatarefs
 
 NAN = math.nan
@@ -597,7 +597,7 @@ def test_arrays_of_another_plugin_that_grow_do_not_end_x_plane(ros, peer):
 
     def load(_):
         for name in names:
-            peer.frontend.store._entries[name] = Entry(
+            peer.frontend.store._entries[name] = DatarefEntry(
                 DatarefType.FLOAT_ARRAY, lambda: list(values))
 
     peer.server.call(load)

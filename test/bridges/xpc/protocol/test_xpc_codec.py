@@ -184,7 +184,7 @@ def test_data_cells_may_be_998():
 def test_byte_4_is_ignored():
     for byte in (0, 1, 0x2a, 0xff):
         assert decode_request(b'GETC' + bytes((byte, 7))) == xpc.GetControls(7)
-        assert decode_reply(b'CONF' + bytes((byte, 7))) == xpc.Connected(7)
+        assert decode_reply(b'CONF' + bytes((byte, 7))) == xpc.ConnectReply(7)
 
 
 @pytest.mark.parametrize('kind', [bytes, bytearray, memoryview])
@@ -304,19 +304,19 @@ ROW = (0, *[0.0] * 8)
 @pytest.mark.parametrize(('message', 'text'), [
     (xpc.GetPosition(20), 'GETP aircraft: got 20, expected 0 to 19'),
     (xpc.GetControls(-1), 'GETC aircraft: got -1, expected 0 to 19'),
-    (xpc.Controls(aircraft=255), 'CTRL aircraft: got 255, expected 0 to 19'),
+    (xpc.SetControls(aircraft=255), 'CTRL aircraft: got 255, expected 0 to 19'),
     (xpc.Position(aircraft=21), 'POSI aircraft: got 21, expected 0 to 19'),
     (xpc.PlaceAndProbe(aircraft=21), 'POST aircraft: got 21, expected 0 to 19'),
     (xpc.GetTerrain(aircraft=20), 'GETT aircraft: got 20, expected 0 to 19'),
-    (xpc.Controls(elevator=1.01), 'CTRL elevator: got 1.01, expected -1 to 1'),
-    (xpc.Controls(aileron=-1.01), 'CTRL aileron: got -1.01, expected -1 to 1'),
-    (xpc.Controls(rudder=math.nan), 'CTRL rudder: got nan, expected a finite number'),
-    (xpc.Controls(throttle=-0.1), 'CTRL throttle: got -0.1, expected 0 to 1'),
-    (xpc.Controls(flaps=1.1), 'CTRL flaps: got 1.1, expected 0 to 1'),
-    (xpc.Controls(speedbrake=1.6), 'CTRL speedbrake: got 1.6, expected -0.5 to 1.5'),
-    (xpc.Controls(gear=-1), 'CTRL gear: got -1, expected 0 to 1'),
-    (xpc.Controls(gear=2), 'CTRL gear: got 2, expected 0 to 1'),
-    (xpc.Controls(elevator=-998.0), 'CTRL elevator: got -998.0, expected -1 to 1'),
+    (xpc.SetControls(elevator=1.01), 'CTRL elevator: got 1.01, expected -1 to 1'),
+    (xpc.SetControls(aileron=-1.01), 'CTRL aileron: got -1.01, expected -1 to 1'),
+    (xpc.SetControls(rudder=math.nan), 'CTRL rudder: got nan, expected a finite number'),
+    (xpc.SetControls(throttle=-0.1), 'CTRL throttle: got -0.1, expected 0 to 1'),
+    (xpc.SetControls(flaps=1.1), 'CTRL flaps: got 1.1, expected 0 to 1'),
+    (xpc.SetControls(speedbrake=1.6), 'CTRL speedbrake: got 1.6, expected -0.5 to 1.5'),
+    (xpc.SetControls(gear=-1), 'CTRL gear: got -1, expected 0 to 1'),
+    (xpc.SetControls(gear=2), 'CTRL gear: got 2, expected 0 to 1'),
+    (xpc.SetControls(elevator=-998.0), 'CTRL elevator: got -998.0, expected -1 to 1'),
     (xpc.Position(lat=90.1), 'POSI lat: got 90.1, expected -90 to 90'),
     (xpc.Position(lon=-180.1), 'POSI lon: got -180.1, expected -180 to 180'),
     (xpc.Position(lat=math.nan), 'POSI lat: got nan, expected a finite number'),
@@ -358,7 +358,7 @@ ROW = (0, *[0.0] * 8)
     (xpc.GetDatarefs(('a\0',)), "GETD name 1: '\\x00' cannot be sent, only printable ASCII"),
     (xpc.GetDatarefs(('n' * 16,) * 255),
      'GETD: 4341 bytes, expected at most 4096: the plugin truncates longer ones'),
-    (xpc.Command(()), 'COMM commands: got none, expected at least one'),
+    (xpc.CommandOnce(()), 'COMM commands: got none, expected at least one'),
     (xpc.CommandBegin(('',)), 'BCOM command 1 is empty'),
     (xpc.CommandEnd((NAME_256,)), 'ECOM command 1: 256 characters, at most 255 fit'),
     (xpc.Simulation(3), 'SIMU op: got 3, expected 0, 1, 2, 100 to 119 or 200 to 219'),
@@ -381,17 +381,17 @@ ROW = (0, *[0.0] * 8)
      'VIEW zoom: got 10000.0, expected 0 to 1000'),
     (xpc.SetView(80, xpc.Camera((0.0, 1e7, 0.0), None, 1.0)),
      'VIEW loc 2: got 10000000.0, expected -1e+06 to 1e+06'),
-    (xpc.Waypoints(1, ((0.0, 0.0, 1e6),)),
+    (xpc.EditWaypoints(1, ((0.0, 0.0, 1e6),)),
      'WYPT point 1 alt: got 1000000.0, expected -900 to 200000'),
-    (xpc.Waypoints(0), 'WYPT op: got 0, expected 1 to 3'),
-    (xpc.Waypoints(1, ((0.0, 0.0, 0.0),) * 129), 'WYPT points: got 129, expected 0 to 128'),
-    (xpc.Waypoints(1, ((0.0, 0.0, 0.0), (0.0, 200.0, 0.0))),
+    (xpc.EditWaypoints(0), 'WYPT op: got 0, expected 1 to 3'),
+    (xpc.EditWaypoints(1, ((0.0, 0.0, 0.0),) * 129), 'WYPT points: got 129, expected 0 to 128'),
+    (xpc.EditWaypoints(1, ((0.0, 0.0, 0.0), (0.0, 200.0, 0.0))),
      'WYPT point 2 lon: got 200.0, expected -180 to 180'),
     # Equal as float32.
-    (xpc.Waypoints(2, ((37.6, 0.0, 1.0), (0.0, 0.0, 1.0), (37.6000001, -0.0, 1.0))),
+    (xpc.EditWaypoints(2, ((37.6, 0.0, 1.0), (0.0, 0.0, 1.0), (37.6000001, -0.0, 1.0))),
      'WYPT points: got one twice, expected each once: the plugin counts it twice, and also '
      'removes another one, or crashes'),
-    (xpc.Waypoints(1, ((0.0, 0.0, math.inf),)),
+    (xpc.EditWaypoints(1, ((0.0, 0.0, math.inf),)),
      'WYPT point 1 alt: got inf, expected a finite number'),
     (xpc.Connect(0), 'CONN port: got 0, expected 1 to 65535'),
     (xpc.Connect(65536), 'CONN port: got 65536, expected 1 to 65535'),
@@ -427,12 +427,12 @@ def test_what_the_format_of_a_reply_cannot_hold_is_refused(message):
 
 @pytest.mark.parametrize(('message', 'text'), [
     (xpc.GetDatarefs('sim/x'), "GETD name: got 'sim/x', expected a sequence of str"),
-    (xpc.Command('sim/x'), "COMM command: got 'sim/x', expected a sequence of str"),
+    (xpc.CommandOnce('sim/x'), "COMM command: got 'sim/x', expected a sequence of str"),
     (xpc.GetDatarefs((b'sim/x',)), "GETD name 1: got b'sim/x', expected a str"),
     (xpc.SetDatarefs((('a', ('1',)),)), "DREF item 1 value 1: got '1', expected a number"),
-    (xpc.Controls(elevator='up'), "CTRL elevator: got 'up', expected a number"),
-    (xpc.Controls(gear=0.5), 'CTRL gear: got 0.5, expected an int'),
-    (xpc.Controls(aircraft=None), 'CTRL aircraft: got None, expected an int'),
+    (xpc.SetControls(elevator='up'), "CTRL elevator: got 'up', expected a number"),
+    (xpc.SetControls(gear=0.5), 'CTRL gear: got 0.5, expected an int'),
+    (xpc.SetControls(aircraft=None), 'CTRL aircraft: got None, expected an int'),
     (xpc.Text(0, 0, b'a'), "TEXT text: got b'a', expected a str"),
     (b'GETC', "not a message of X-Plane Connect: b'GETC'"),
 ])
@@ -445,7 +445,7 @@ def test_value_of_the_wrong_kind_is_a_type_error(message, text):
 def test_largest_allowed_requests_are_made():
     assert len(xpc.encode(xpc.GetDatarefs(('n' * 15,) * 255))) == 4086
     assert len(xpc.encode(xpc.DataRows((ROW,) * 31))) == 5 + 31 * 36
-    assert len(xpc.encode(xpc.Waypoints(1, ((0.0, 0.0, 0.0),) * 128))) == 7 + 12 * 128
+    assert len(xpc.encode(xpc.EditWaypoints(1, ((0.0, 0.0, 0.0),) * 128))) == 7 + 12 * 128
     for op in (*range(3), *range(100, 120), *range(200, 220)):
         assert xpc.encode(xpc.Simulation(op)) == b'SIMU\0' + bytes((op,))
     assert xpc.encode(xpc.Simulation(xpc.SimulationOp.RUN_AIRCRAFT + 3)) == b'SIMU\0\xcb'
@@ -518,11 +518,11 @@ i24 = st.integers(-2**24, 2**24)
 vectors3 = st.tuples(float32s, float32s, float32s)
 
 REQUESTS = [
-    st.builds(xpc.Command, name_lists),
+    st.builds(xpc.CommandOnce, name_lists),
     st.builds(xpc.CommandBegin, name_lists),
     st.builds(xpc.CommandEnd, name_lists),
     st.builds(xpc.Connect, st.integers(1, 65535)),
-    st.builds(xpc.Controls, deflection, deflection, deflection, ratio,
+    st.builds(xpc.SetControls, deflection, deflection, deflection, ratio,
               st.sampled_from((None, 0, 1)), ratio, aircraft,
               st.none() | st.floats(-0.5, 1.5, width=32)),
     st.builds(xpc.GetControls, aircraft),
@@ -539,7 +539,7 @@ REQUESTS = [
                       max_size=60)),
     st.builds(xpc.SetView, st.integers(0, 93), st.none() | st.builds(
         xpc.Camera, st.tuples(lats, lons, altitudes), directions, st.floats(0, 1000, width=32))),
-    st.builds(xpc.Waypoints, st.sampled_from(xpc.WaypointOp),
+    st.builds(xpc.EditWaypoints, st.sampled_from(xpc.WaypointOp),
               st.lists(st.tuples(lats, lons, altitudes), max_size=10, unique=True).map(tuple)),
     st.builds(xpc.GetTerrain, aircraft, st.none() | lats, st.none() | lons,
               st.none() | altitudes),
@@ -551,7 +551,7 @@ REQUESTS = [
     st.builds(xpc.Forwarded, st.sampled_from(xpc.FORWARDED_TAGS), st.binary(max_size=50)),
 ]
 REPLIES = [
-    st.builds(xpc.Connected, u8),
+    st.builds(xpc.ConnectReply, u8),
     st.builds(xpc.ControlsReply, not_leave, not_leave, not_leave, not_leave,
               st.integers(0, 127), not_leave, u8, not_leave),
     st.builds(xpc.PositionReply, u8, *[float32s] * 7, st.sampled_from((32, 64))),

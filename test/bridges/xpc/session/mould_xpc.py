@@ -84,7 +84,7 @@ class CellPlugin(Plugin, Peer):
 
     def obey(self, request, data):
         """Apply a command's writes."""
-        if isinstance(request, xpc.Controls):
+        if isinstance(request, xpc.SetControls):
             self._control(request)
         elif isinstance(request, xpc.SetDatarefs):
             for name, values in request.items:
@@ -211,7 +211,7 @@ class XpcAdapter(Adapter):
     def numbers_in(self, data):
         """Return the numbers in a command."""
         request = xpc.decode(data, 'bridge')
-        if isinstance(request, xpc.Controls):
+        if isinstance(request, xpc.SetControls):
             values = [getattr(request, name) for name in (*SURFACES, 'throttle')]
             return [round(value * SCALE) for value in values if value]
         if isinstance(request, xpc.SetDatarefs) and request.items[0][0] == NUMBER:

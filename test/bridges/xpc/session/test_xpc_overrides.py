@@ -61,7 +61,7 @@ def given_back(book, *arguments):
     (None, -2.0), ((-2.0,), -2.0), ((0.0,), -2.0), ((0.75,), 0.75)])
 def test_the_throttle_is_given_back_as_it_was_unless_that_would_shut_it(before, given):
     book = taken(
-        xpc.Controls(throttle=0.5), reported={} if before is None else {THROTTLE: before})
+        xpc.SetControls(throttle=0.5), reported={} if before is None else {THROTTLE: before})
     assert book.names == ('throttle',)
     assert given_back(book) == [xpc.SetDatarefs(((THROTTLE, (given,)),))]
     assert book.names == ()
@@ -115,7 +115,7 @@ def test_an_override_whose_value_before_is_unknown_is_not_given_back():
 def test_a_throttle_lever_releases_the_throttles_that_were_forced():
     levers = {'sim/flightmodel/engine/ENGN_thro': (0.25, 0.5)}
     assert taken().released_for(levers) == levers
-    book = taken(xpc.Controls(throttle=0.5))
+    book = taken(xpc.SetControls(throttle=0.5))
     assert book.released_for(levers) == {THROTTLE: (-2.0,), **levers}
 
 
@@ -196,17 +196,17 @@ def test_many_pauses_of_single_aircraft_end_by_one_datagram():
 
 def test_surfaces_are_centred_before_the_joystick_is_given_back():
     book = taken(
-        xpc.Controls(elevator=0.5, rudder=-0.5), xpc.Controls(aileron=0.25, aircraft=2),
+        xpc.SetControls(elevator=0.5, rudder=-0.5), xpc.SetControls(aileron=0.25, aircraft=2),
         xpc.SetDatarefs(((JOYSTICK, (1.0,)),)))
     assert given_back(book) == [
-        xpc.Controls(elevator=0.0, rudder=0.0),
+        xpc.SetControls(elevator=0.0, rudder=0.0),
         xpc.SetDatarefs((
             ('sim/multiplayer/position/plane2_yolk_roll', (0.0,)), (JOYSTICK, (0.0,))))]
 
 
 def test_controls_of_one_aircraft_are_given_back_alone():
     book = taken(
-        xpc.Controls(elevator=0.5), xpc.Text(0, 0, 'x'), xpc.Simulation(SimulationOp.PAUSE),
+        xpc.SetControls(elevator=0.5), xpc.Text(0, 0, 'x'), xpc.Simulation(SimulationOp.PAUSE),
         xpc.SetDatarefs(((JOYSTICK, (1.0,)),)), reported={HELD: NOBODY})
     book.give_back(1.0, 0, CONTROLS)
     assert book.names == ('text', 'pause of all')
@@ -214,8 +214,8 @@ def test_controls_of_one_aircraft_are_given_back_alone():
 
 
 def test_an_elevator_that_the_user_moves_is_not_owed():
-    book = taken(xpc.Controls(elevator=0.5))
-    assert given_back(book) == [xpc.Controls(elevator=0.0)]
+    book = taken(xpc.SetControls(elevator=0.5))
+    assert given_back(book) == [xpc.SetControls(elevator=0.0)]
     book.sent(book.due(10.0, urgent=True), 10.0, 1, 0.0)
     book.report({YOKES['elevator']: (0.5,)}, 10.1, 1)
     assert book.unconfirmed == ('elevator',)
@@ -230,7 +230,7 @@ def test_what_nobody_known_holds_is_named_and_freed():
     assert 'release_all' in sentence
     book.free(0.0)
     assert book.messages(book.due(0.0, urgent=True)) == [
-        xpc.Controls(elevator=0.0, aileron=0.0, rudder=0.0),
+        xpc.SetControls(elevator=0.0, aileron=0.0, rudder=0.0),
         xpc.SetDatarefs(((JOYSTICK, (0.0,)), (THROTTLE, (-2.0,)))), xpc.Text(0, 0, ''),
         xpc.Simulation(SimulationOp.RUN_AIRCRAFT + 4)]
 

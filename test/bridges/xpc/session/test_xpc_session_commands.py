@@ -82,7 +82,7 @@ def commands_after(world, action, *arguments, seconds=0.2):
 # Plugin versions.
 
 HOLD = (xpc.CommandBegin(('sim/x',)), xpc.CommandEnd(('sim/x',)))
-SINCE_RC6 = (xpc.Command(('sim/x',)), xpc.GetTerrain(0), xpc.PlaceAndProbe(0, 1.0, 2.0, 3.0))
+SINCE_RC6 = (xpc.CommandOnce(('sim/x',)), xpc.GetTerrain(0), xpc.PlaceAndProbe(0, 1.0, 2.0, 3.0))
 PAUSE_ONE = (xpc.Simulation(103), xpc.Simulation(203))
 CAMERA = xpc.SetView(79, xpc.Camera((1.0, 2.0, 3.0), (4.0, 5.0, 6.0), 1.0))
 CHASE_CAMERA = xpc.SetView(80, xpc.Camera((1.0, 2.0, 3.0), None, 1.0))
@@ -191,13 +191,14 @@ def test_refused_command_takes_nothing_and_sends_nothing():
 # Releasing.
 
 @pytest.mark.parametrize(('messages', 'taken', 'given'), [
-    ([xpc.Controls(throttle=0.5)], {'throttle'}, [GIVE_THROTTLE]),
-    ([xpc.Controls(elevator=0.5), xpc.Controls(throttle=0.5, aircraft=1)], {'elevator'},
+    ([xpc.SetControls(throttle=0.5)], {'throttle'}, [GIVE_THROTTLE]),
+    ([xpc.SetControls(elevator=0.5), xpc.SetControls(throttle=0.5, aircraft=1)], {'elevator'},
      [CENTRE_ELEVATOR]),
     # What is already centred, or was not moved, is left alone.
-    ([xpc.Controls(elevator=0.5), xpc.Controls(elevator=0.0)], set(), []),
-    ([xpc.Controls(gear=1, flaps=0.5, speedbrake=0.5)], set(), []),
-    ([xpc.Controls(rudder=0.5, aircraft=19), xpc.Controls(elevator=-0.5, gear=0, aircraft=1)],
+    ([xpc.SetControls(elevator=0.5), xpc.SetControls(elevator=0.0)], set(), []),
+    ([xpc.SetControls(gear=1, flaps=0.5, speedbrake=0.5)], set(), []),
+    ([xpc.SetControls(rudder=0.5, aircraft=19), xpc.SetControls(
+        elevator=-0.5, gear=0, aircraft=1)],
      {'rudder of aircraft 19', 'elevator of aircraft 1'},
      [centre_of(19, 'yolk_yaw') + centre_of(1, 'yolk_pitch')[5:]]),
     ([xpc.Text(10, 20, 'hello')], {'text'}, [CLEAR_TEXT]),
@@ -218,7 +219,7 @@ def test_stop_gives_back_what_was_taken(messages, taken, given, datarefs):
     session = make(PluginVersion.RC6)
     world = started(session, datarefs=datarefs)
     for message in messages:
-        if isinstance(message, xpc.Controls):
+        if isinstance(message, xpc.SetControls):
             world.call(session.set_controls, given_of(message), vehicle=message.aircraft)
         else:
             world.call(session.send, message)
@@ -446,7 +447,7 @@ def test_a_plugin_of_another_plugin_version_is_spoken_to_as_that_at_once(away, t
     world.run(4.0)
     assert session.plugin_version is PluginVersion.V1_2_1
     with pytest.raises(ValueError, match='needs plugin 1.3-rc6'):
-        session.send(xpc.Command(('sim/x',)), world.now)
+        session.send(xpc.CommandOnce(('sim/x',)), world.now)
 
 
 def test_a_beacon_of_another_xplane_counts_when_it_comes_twice():

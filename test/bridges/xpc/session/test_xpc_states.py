@@ -641,7 +641,7 @@ def test_in_lockstep_controls_go_on_in_silence_and_end_with_another_xplane():
             scene.session.set_controls({'elevator': number / 20.0}, scene.now)
             scene.poll()
         # No more are sent at once.
-        assert len(scene.commands(xpc.Controls)) == 6
+        assert len(scene.commands(xpc.SetControls)) == 6
         scene.receive(BEACON_CHANNEL, xpc.encode(RIVAL))
         if make is away:
             scene.beacons = False
@@ -650,10 +650,10 @@ def test_in_lockstep_controls_go_on_in_silence_and_end_with_another_xplane():
         scene.beacons = False
         scene.run(1.0).begin().receive(BEACON_CHANNEL, xpc.encode(RIVAL))
         scene.run(0.5)
-        assert scene.commands(xpc.Controls) == []
+        assert scene.commands(xpc.SetControls) == []
         scene.session.set_controls({'elevator': 0.7}, scene.now)
         scene.poll()
-        assert [controls.elevator for controls in scene.commands(xpc.Controls)] == [
+        assert [controls.elevator for controls in scene.commands(xpc.SetControls)] == [
             pytest.approx(0.7)]
 
 
@@ -664,10 +664,10 @@ def test_in_lockstep_controls_go_on_when_silence_begins():
         for number in range(1, 8):
             scene.session.set_controls({'elevator': number / 20.0}, scene.now)
             scene.poll()
-        assert len(scene.commands(xpc.Controls)) == 6
+        assert len(scene.commands(xpc.SetControls)) == 6
         scene.begin().run(1.5)
         assert scene.told(PeerChanged) == [PeerChanged(state)]
-        assert [controls.elevator for controls in scene.commands(xpc.Controls)] == [
+        assert [controls.elevator for controls in scene.commands(xpc.SetControls)] == [
                 pytest.approx(0.35)]
 
 
@@ -998,10 +998,10 @@ def test_in_lockstep_controls_that_wait_at_the_end_of_silence_are_not_sent():
         for number in range(1, 8):
             scene.session.set_controls({'elevator': number / 20.0}, scene.now)
             scene.poll()
-        assert [controls.elevator for controls in scene.commands(xpc.Controls)] == [
+        assert [controls.elevator for controls in scene.commands(xpc.SetControls)] == [
             pytest.approx(number / 20.0) for number in range(1, 7)]
         scene.begin().stop().run(6.0)
-        assert {controls.elevator for controls in scene.commands(xpc.Controls)} == {0.0}
+        assert {controls.elevator for controls in scene.commands(xpc.SetControls)} == {0.0}
         # Seldom a question, as it may have been
         # unreachable instead.
         assert (len(scene.commands()), len(scene.times('check'))) == (2, 3)

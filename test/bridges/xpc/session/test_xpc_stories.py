@@ -74,9 +74,9 @@ class Story:
         """Return any command."""
         pick = self.dice.choice
         return pick([
-            lambda: xpc.Controls(**{pick(('elevator', 'aileron', 'rudder')): pick(VALUES)},
-                                 aircraft=pick((0, 0, 2))),
-            lambda: xpc.Controls(throttle=pick((0.0, 0.5))),
+            lambda: xpc.SetControls(**{pick(('elevator', 'aileron', 'rudder')): pick(VALUES)},
+                                    aircraft=pick((0, 0, 2))),
+            lambda: xpc.SetControls(throttle=pick((0.0, 0.5))),
             lambda: xpc.SetDatarefs(((pick((JOYSTICK, ODD, TOE_BRAKES)), (pick((0.0, 1.0)),)),)),
             lambda: xpc.SetDatarefs(((THROTTLE, (pick((-2.0, 0.5, 0.0)),)),)),
             lambda: xpc.SetDatarefs(((pick([*BRAKES.values()]), (pick((0.0, 0.5)),)),)),

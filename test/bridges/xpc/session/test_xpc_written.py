@@ -17,14 +17,14 @@
 import pytest
 
 from xplane_bridge.bridges.xpc.session import written as module
-from xplane_bridge.bridges.xpc.session.written import Written
+from xplane_bridge.bridges.xpc.session.written import SentValues
 
 KEY, OTHER = (0, 'elevator'), (3, 'pause')
 
 
 def sent(*pairs):
     """Return what was written: values and times, in this order."""
-    found = Written()
+    found = SentValues()
     for value, now in pairs:
         found.note(KEY, (value,), now)
     return found
@@ -56,11 +56,11 @@ def test_it_is_settled_once_asked_after_the_last_other_value_may_have_come():
     assert found.is_settled(KEY, (0.5,), 3.0)
     # Of nothing else that was sent nothing can come.
     assert sent((0.5, 11.0)).is_settled(KEY, (0.5,), 3.0)
-    assert Written().is_settled(KEY, (0.5,), 3.0)
+    assert SentValues().is_settled(KEY, (0.5,), 3.0)
 
 
 def test_what_anybody_may_write_is_recognised_for_a_while_only():
-    assert not Written().may_come(KEY)
+    assert not SentValues().may_come(KEY)
     assert not sent((1.0, 1.0), (0.0, 2.0), (-1.0, 3.0), (-2.0, 4.0)).may_come(KEY)
     assert sent((1.0, 1.0), (0.25, 2.0)).may_come(KEY)
 

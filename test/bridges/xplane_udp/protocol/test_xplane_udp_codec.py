@@ -34,8 +34,8 @@ DATAGRAMS = {n: v for n, v in VECTORS.items() if v['direction'] != 'value'}
 VALID = {n: v for n, v in DATAGRAMS.items() if not v.get('invalid')}
 INVALID = {n: v for n, v in DATAGRAMS.items() if v.get('invalid')}
 
-LITTLE_6, BIG_6 = xp.Layout(6, 'little', True), xp.Layout(6, 'big', True)
-LITTLE_8 = xp.Layout(8, 'little')
+LITTLE_6, BIG_6 = xp.DataLayout(6, 'little', True), xp.DataLayout(6, 'big', True)
+LITTLE_8 = xp.DataLayout(8, 'little')
 
 # The bytes of the version 6 document, as printed.
 DOCUMENT_PACKET = bytes([68, 65, 84, 65, 0, 48, 33, 0, 0, 0, 76, 87, 67, 69] + [0] * 28 + [48])
@@ -78,7 +78,7 @@ def test_document_packet_is_43_bytes_and_engine_rpm_3125_456():
 def test_document_123_125_on_mac_and_pc(platform, order, index, four):
     packet = b'DATA\0' + platform + bytes(index + four + [0] * 28) + platform
     data = xp.decode(packet, 'peer')
-    assert data.layout == xp.Layout(6, order, True)
+    assert data.layout == xp.DataLayout(6, order, True)
     assert data.segments[0].index == 5
     assert data.segments[0].values[0] == 123.125
     assert xp.encode(data, 6) == packet
@@ -86,7 +86,7 @@ def test_document_123_125_on_mac_and_pc(platform, order, index, four):
 
 def test_document_pc_bytes_read_in_the_wrong_order_are_not_3125():
     packet = b'DATA*' + bytes([33, 0, 0, 0, 76, 87, 67, 69] + [0] * 28)
-    forced = xp.decode(packet, 'peer', layout=xp.Layout(8, 'big'))
+    forced = xp.decode(packet, 'peer', layout=xp.DataLayout(8, 'big'))
     assert forced.segments[0].values[0] == 56429844.0
     assert forced.segments[0].index == 33 << 24
 
@@ -96,7 +96,7 @@ def test_document_pc_bytes_read_in_the_wrong_order_are_not_3125():
 ])
 def test_document_integer_minus_3(order, four):
     packet = b'USEL\0' + bytes.fromhex(four)
-    assert xp.decode(packet, 'bridge', layout=xp.Layout(8, order)).indices == (-3,)
+    assert xp.decode(packet, 'bridge', layout=xp.DataLayout(8, order)).indices == (-3,)
 
 
 def test_label_in_lower_case_is_another_label():
@@ -107,7 +107,7 @@ def test_label_in_lower_case_is_another_label():
 def test_version_9_sample_of_a_big_endian_mac():
     packet = b'DATA@' + bytes([0, 0, 0, 37, 68, 151, 111, 166] + [0] * 28)
     data = xp.decode(packet, 'peer')
-    assert data.layout == xp.Layout(8, 'big')
+    assert data.layout == xp.DataLayout(8, 'big')
     assert data.segments[0].values[0] == 1211.489013671875
 
 
@@ -134,11 +134,11 @@ def test_data_vector_has_the_listed_rows(name):
     ('v6_multi_4_segments_mac', BIG_6),
     ('v6_send_flight_controls_with_trailer_pc', LITTLE_6),
     ('v6_send_trim_and_throttle_combined_pc', LITTLE_6),
-    ('v6_send_flight_controls_no_trailer_pc', xp.Layout(6, 'little', False)),
-    ('v6_send_flight_controls_no_trailer_mac', xp.Layout(6, 'big', False)),
+    ('v6_send_flight_controls_no_trailer_pc', xp.DataLayout(6, 'little', False)),
+    ('v6_send_flight_controls_no_trailer_mac', xp.DataLayout(6, 'big', False)),
     ('v6_usel_16_17_18_mac', BIG_6),
-    ('v6_usel_16_17_18_no_trailer_mac', xp.Layout(6, 'big', False)),
-    ('v7_41_two_segments_pc', xp.Layout(7, 'little', True)),
+    ('v6_usel_16_17_18_no_trailer_mac', xp.DataLayout(6, 'big', False)),
+    ('v7_41_two_segments_pc', xp.DataLayout(7, 'little', True)),
     ('v8plus_two_segments_v9_v10_at', LITTLE_8),
     ('v8plus_two_segments_v11_v12_star', LITTLE_8),
     ('v8plus_two_segments_documented_zero', LITTLE_8),
@@ -239,9 +239,9 @@ def test_mac_packet_without_trailer_reads_as_7_4_unless_the_version_is_known():
     # The one ambiguity: its last float ends in 00, and its '1' 00 00 00 is row 49.
     packet = hex_of('v6_send_flight_controls_no_trailer_mac')
     misread = xp.decode(packet, 'bridge')
-    assert misread.layout == xp.Layout(7, 'little', True)
+    assert misread.layout == xp.DataLayout(7, 'little', True)
     assert misread.segments[0].index == 49
-    right = xp.Layout(6, 'big', False)
+    right = xp.DataLayout(6, 'big', False)
     assert xp.decode(packet, 'bridge', 6).segments[0].index == 10
     assert xp.decode(packet, 'bridge', layout=right).segments[0].index == 10
     assert xp.decode(packet, 'bridge', previous=right).segments[0].index == 10
@@ -250,14 +250,14 @@ def test_mac_packet_without_trailer_reads_as_7_4_unless_the_version_is_known():
 def test_row_0_keeps_the_byte_order_learnt_before():
     packet = b'DATA@' + bytes(4) + bytes([66, 246, 64, 0] + [0] * 28)
     assert xp.decode(packet, 'peer').layout == LITTLE_8
-    learnt = xp.decode(packet, 'peer', previous=xp.Layout(8, 'big'))
-    assert learnt.layout == xp.Layout(8, 'big')
+    learnt = xp.decode(packet, 'peer', previous=xp.DataLayout(8, 'big'))
+    assert learnt.layout == xp.DataLayout(8, 'big')
     assert learnt.segments[0].values[0] == 123.125
 
 
 @pytest.mark.parametrize(('packet', 'layout'), [
-    (b'DATA\x0000', LITTLE_6), (b'DATA\x0011', BIG_6), (b'DATA\0\0', xp.Layout(7, 'little', True)),
-    (b'DATA*', LITTLE_8),
+    (b'DATA\x0000', LITTLE_6), (b'DATA\x0011', BIG_6),
+    (b'DATA\0\0', xp.DataLayout(7, 'little', True)), (b'DATA*', LITTLE_8),
 ])
 def test_datagram_without_rows_is_read_in_its_framing(packet, layout):
     data = xp.decode(packet, 'peer')
@@ -313,7 +313,7 @@ def test_selection_is_never_padded_and_one_datagram_takes_many_rows():
 @pytest.mark.parametrize(('layout', 'expected'), [
     (LITTLE_6, b'DSEL\x000' b'\x12\0\0\0' b'0'),
     (BIG_6, b'DSEL\x001' b'\0\0\0\x12' b'1'),
-    (xp.Layout(6, 'little', False), b'DSEL\x000' b'\x12\0\0\0'),
+    (xp.DataLayout(6, 'little', False), b'DSEL\x000' b'\x12\0\0\0'),
 ])
 def test_inferred_selection_of_version_6_can_be_laid_out(layout, expected):
     message = xp.Dsel((18,), layout)
@@ -503,8 +503,8 @@ def test_wrong_type_is_a_type_error(message):
 
 @pytest.mark.parametrize('call', [
     lambda: xp.encode(xp.Quit(), 5), lambda: xp.decode(b'QUIT\0', 'peer', version=13),
-    lambda: xp.decode(b'QUIT\0', 'nobody'), lambda: xp.Layout(8, 'little', True),
-    lambda: xp.Layout(5), lambda: xp.Layout(8, 'middle'), lambda: xp.default_layout(13),
+    lambda: xp.decode(b'QUIT\0', 'nobody'), lambda: xp.DataLayout(8, 'little', True),
+    lambda: xp.DataLayout(5), lambda: xp.DataLayout(8, 'middle'), lambda: xp.default_layout(13),
     lambda: xp.default_layout(12, trailer=True),
 ])
 def test_wrong_version_layout_or_sender_is_a_value_error(call):
@@ -539,7 +539,7 @@ ratio = st.floats(0, 1, width=32)
 gain = st.floats(0, 1e6, width=32)
 port = st.integers(1, 65535)
 layouts = st.sampled_from([
-    xp.Layout(framing, order, trailer) for framing in (6, 7, 8) for order in ('little', 'big')
+    xp.DataLayout(framing, order, trailer) for framing in (6, 7, 8) for order in ('little', 'big')
     for trailer in (False, True) if not (framing == 8 and trailer)])
 values = st.tuples(*[f32.filter(lambda v: v != -999.0) | st.none()] * 8)
 segments = st.lists(st.builds(xp.Segment, st.integers(0, 200), values), max_size=4).map(tuple)
@@ -598,7 +598,7 @@ def test_decode_undoes_encode_of_data_in_every_layout(rows, layout):
 
 
 @given(segments.filter(lambda rows: any(s.index for s in rows)), st.sampled_from(
-    [LITTLE_6, BIG_6, LITTLE_8, xp.Layout(8, 'big')]))
+    [LITTLE_6, BIG_6, LITTLE_8, xp.DataLayout(8, 'big')]))
 def test_layout_of_data_is_recognised(rows, layout):
     # Row 0 alone fits both byte orders; the platform byte settles it in 6 anyway.
     assert xp.decode(xp.encode(xp.Data(rows, layout)), 'peer') == xp.Data(rows, layout)

@@ -185,7 +185,7 @@ def test_what_has_no_place_in_version_6_is_refused(values, asked):
         xp.to_segments(6, values, asked)
 
 
-NAMES = sorted(f.name for f in fields(xp.Quantities) if not f.name.startswith('throttle'))
+NAMES = sorted(f.name for f in fields(xp.RowQuantities) if not f.name.startswith('throttle'))
 
 
 @given(st.sampled_from(xp.VERSIONS), st.dictionaries(st.sampled_from(NAMES), st.floats(-500, 500)))

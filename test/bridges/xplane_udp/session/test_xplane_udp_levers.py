@@ -28,7 +28,7 @@ def rows(version, kind='joystick', **controls):
     """Return what X-Plane reads from the rows of controls."""
     names = {name.replace('_at_', '[') + ']' if '_at_' in name else name: value
              for name, value in controls.items()}
-    layout = wire.Layout(8)
+    layout = wire.DataLayout(8)
     return quantities(version, control_rows(version, names, kind, layout).segments)
 
 

@@ -18,9 +18,9 @@ import math
 
 import pytest
 
-from xplane_bridge.bridges.sessions.ledger import Entry, Held
+from xplane_bridge.bridges.sessions.ledger import Held, LedgerEntry
 from xplane_bridge.bridges.xplane_udp.protocol import encode, RrefRequest, Segment
-from xplane_bridge.bridges.xplane_udp.session.dialect import Dialect, Wire
+from xplane_bridge.bridges.xplane_udp.session.dialect import SpokenDialect, Wire
 from xplane_bridge.bridges.xplane_udp.session.identity import Identity, Sign
 from xplane_bridge.bridges.xplane_udp.session.overrides import Items
 from xplane_bridge.bridges.xplane_udp.session.pending import Sent
@@ -150,7 +150,7 @@ def test_what_was_taken_is_on_hold_until_it_is_the_same_run():
     taken.restore()
     assert not taken.on_hold
     # It is owed until it is forgotten, after a silence too.
-    unconfirmed = [Entry(0, 'elevator_trim', 0.125, Held.UNCONFIRMED)]
+    unconfirmed = [LedgerEntry(0, 'elevator_trim', 0.125, Held.UNCONFIRMED)]
     assert taken.release() == unconfirmed
     taken.hold()
     taken.restore()
@@ -180,7 +180,7 @@ def selected(now=LISTENING):
     """Return rows 17 and 20, selected at this time."""
     rows = Rows((17, 20))
     rows.begin(0.0)
-    assert rows.due(now, Dialect(12, True, Wire()).own(12), True)
+    assert rows.due(now, SpokenDialect(12, True, Wire()).own(12), True)
     return rows
 
 

@@ -25,11 +25,11 @@ from zlib import crc32
 import pytest
 
 from xplane_bridge.bridges.sessions.base import Tickets
-from xplane_bridge.bridges.xplane_udp.protocol import Layout
+from xplane_bridge.bridges.xplane_udp.protocol import DataLayout
 from xplane_bridge.bridges.xplane_udp.session.commands import BRAKES, STICKS, TOE_BRAKES, TRIMS
 from xplane_bridge.bridges.xplane_udp.session.overrides import Overrides
 from xplane_bridge.bridges.xplane_udp.session.reports import OVERRIDE, PAUSED, planepath
-from xplane_bridge.bridges.xplane_udp.session.written import Written
+from xplane_bridge.bridges.xplane_udp.session.written import WrittenControls
 
 # By seed: version, kind of rows, and whether the joystick is overridden.
 KINDS = ((12, 'trim', True), (9, 'trim', True), (9, 'joystick', False), (11, 'trim', False))
@@ -51,7 +51,7 @@ class Story:
     def __init__(self, seed):
         self.dice = random.Random(seed)
         self.version, rows, override = KINDS[seed % len(KINDS)]
-        self.layout = Layout(8 if self.version == 9 else 7)
+        self.layout = DataLayout(8 if self.version == 9 else 7)
         self.overrides = Overrides(Tickets(), rows, override, lambda: 3.0)
         self.now, self.lines = 100.0, []
         self.shown = dict.fromkeys((
@@ -167,7 +167,7 @@ def test_a_story_is_what_it_was(seed, kept):
 
 
 def test_what_is_reported_otherwise_for_long_is_told():
-    written = Written()
+    written = WrittenControls()
     assert written.note({'a': 0.5, 'b': 1.0}, 10.0) == {'a': 0.5, 'b': 1.0}
     assert written.note({'a': 0.5, 'b': 0.0}, 11.0) == {'b': 0.0}
     assert written.values == {'a': 0.5, 'b': 0.0}
@@ -179,7 +179,7 @@ def test_what_is_reported_otherwise_for_long_is_told():
 
 
 def test_others_have_it_once_it_was_shown_and_is_otherwise():
-    written = Written()
+    written = WrittenControls()
     assert not written.on_reply('a', 0.0, 10.0)
     written.note({'a': 0.5}, 10.0)
     # Not shown yet, shown, shown otherwise: and that once.
@@ -197,7 +197,7 @@ def test_others_have_it_once_it_was_shown_and_is_otherwise():
 
 
 def test_others_have_it_too_if_the_last_was_lost_and_an_earlier_one_was_shown():
-    written = Written()
+    written = WrittenControls()
     written.note({'a': 0.5}, 10.0)
     written.note({'a': 0.6}, 10.1)
     written.note({'a': 0.7}, 10.2)

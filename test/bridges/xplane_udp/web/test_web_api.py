@@ -29,14 +29,14 @@ pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 from xplane_bridge.bridges.links.http_queue import HttpQueue
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.xplane_udp.protocol import flight, web_api
-from xplane_bridge.bridges.xplane_udp.protocol.web_api import RefusedError
+from xplane_bridge.bridges.xplane_udp.protocol.web_api import WebApiRefusedError
 from xplane_bridge.bridges.xplane_udp.web.web_client import WebClient
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.endpoints import UdpEndpoint
 from xplane_bridge.simulation.peers.server import running
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xplane_udp import XplaneUdpFrontend
-from xplane_bridge.simulation.peers.xplane_udp.web_api import WebApi
+from xplane_bridge.simulation.peers.xplane_udp.web_api import SimulatedWebApi
 from xplane_bridge.simulation.peers.xplane_udp.web_server import WebServer
 
 DEADLINE = 30.0
@@ -103,7 +103,7 @@ def test_datarefs_are_described_read_and_written_over_http():
 
 
 def test_settings_that_disable_it_and_programs_that_are_no_xplane_are_told_apart():
-    with asking('disabled') as ask, pytest.raises(RefusedError, match='Network') as error:
+    with asking('disabled') as ask, pytest.raises(WebApiRefusedError, match='Network') as error:
         ask(WebClient().greet())
     assert error.value.is_disabled
     with asking() as ask, socket.create_connection(ask.address) as connection:
@@ -119,7 +119,7 @@ def test_settings_that_disable_it_and_programs_that_are_no_xplane_are_told_apart
 
 
 def converse(xplane, steps, seconds=0.0):
-    """Return the result of a conversation with a WebApi."""
+    """Return the result of a conversation with a SimulatedWebApi."""
     reply = None
     try:
         while True:
@@ -132,7 +132,7 @@ def converse(xplane, steps, seconds=0.0):
 
 def test_a_press_lasts_as_long_as_it_is_said_and_overlapping_ones_count_separately():
     world = world_of()
-    xplane, client = WebApi(world), WebClient()
+    xplane, client = SimulatedWebApi(world), WebClient()
     brake = []
     converse(xplane, client.press(BRAKES, 0.3))
     for frame in range(8):
@@ -146,13 +146,13 @@ def test_a_press_lasts_as_long_as_it_is_said_and_overlapping_ones_count_separate
     assert world.held == {}
     for name, duration, said in ((BRAKES, 10.5, 'duration_out_of_range'),
                                  ('sim/no', 1.0, 'invalid_command_name')):
-        with pytest.raises(RefusedError, match=said):
+        with pytest.raises(WebApiRefusedError, match=said):
             converse(xplane, client.press(name, duration))
 
 
 def test_ids_of_an_earlier_run_are_asked_for_again():
     client = WebClient()
-    first, second = WebApi(world_of()), WebApi(world_of())
+    first, second = SimulatedWebApi(world_of()), SimulatedWebApi(world_of())
     assert converse(first, client.describe([TAIL]))[0].text == 'N172XB'
     converse(first, client.press(BRAKES, 0.1))
     assert converse(second, client.describe([TAIL]))[0].text == 'N172XB'
@@ -161,7 +161,7 @@ def test_ids_of_an_earlier_run_are_asked_for_again():
 
 def test_a_flight_starts_in_the_air_where_and_as_fast_as_it_is_said():
     world = world_of()
-    xplane, client = WebApi(world), WebClient()
+    xplane, client = SimulatedWebApi(world), WebClient()
     place = flight.air_start(46.5, 7.25, 2500.0, 400.0, 60.0)
     assert place['lle_air_start']['heading_true'] == 40.0
     converse(xplane, client.start_flight(place))
@@ -182,10 +182,10 @@ def test_a_flight_starts_in_the_air_where_and_as_fast_as_it_is_said():
             (flight.air_start(91.0, 0.0, 0.0, 0.0), 'latitude is not valid'),
             (place | flight.ground_start(0.0, 0.0, 0.0), 'one start is not valid'),
             ({'weather': 3} | place, 'weather is not valid')):
-        with pytest.raises(RefusedError, match=said):
+        with pytest.raises(WebApiRefusedError, match=said):
             converse(xplane, client.start_flight(wanted))
     with pytest.raises(ValueError, match=r'X-Plane 12.1.4 cannot start flights'):
-        converse(WebApi(world, 'v2'), WebClient().start_flight(place))
+        converse(SimulatedWebApi(world, 'v2'), WebClient().start_flight(place))
 
 
 def test_numbers_of_a_flight_have_a_decimal_point():
@@ -200,7 +200,7 @@ def test_numbers_of_a_flight_have_a_decimal_point():
 
 
 def test_requests_that_make_no_sense_are_answered():
-    xplane = WebApi(world_of())
+    xplane = SimulatedWebApi(world_of())
     number = json.loads(xplane.answer('GET', f'/api/v3/datarefs?filter[name]={TAIL}')[1])[
         'data'][0]['id']
     value = f'/api/v3/datarefs/{number}/value'

@@ -24,9 +24,9 @@ pytest.importorskip('jsbsim', reason='JSBSim is not installed')
 
 from web_rig import BRAKES, Fault, FOREVER, RELEASED, Rig, WORLD
 
-from xplane_bridge.bridges.xplane_udp.web.held import Ask, HeldCommands, Lost
+from xplane_bridge.bridges.xplane_udp.web.held import Ask, HeldCommands, LostHold
 from xplane_bridge.bridges.xplane_udp.web.presses import MOST_HELD
-from xplane_bridge.simulation.peers.xplane_udp.web_api import WebApi
+from xplane_bridge.simulation.peers.xplane_udp.web_api import SimulatedWebApi
 
 LAST = 30.0
 
@@ -155,7 +155,7 @@ def test_a_report_ends_a_hold_only_when_it_is_confirmed():
     # Somebody releases it.
     rig.xplane.store.release(rig.line.peer)
     rig.run(6.0)
-    assert rig.lost == [Lost(BRAKES, 'X-Plane or somebody else has released it')]
+    assert rig.lost == [LostHold(BRAKES, 'X-Plane or somebody else has released it')]
     assert rig.is_quiet
 
 
@@ -278,7 +278,7 @@ def test_over_a_new_connection_it_is_asked_again_who_holds_what_is_owed():
 
 def test_a_command_that_has_gone_with_its_plugin_is_owed_no_more():
     rig = Rig()
-    rig.xplane = WebApi(WORLD)
+    rig.xplane = SimulatedWebApi(WORLD)
     rig.begin()
     rig.run(1.0)
     store = rig.xplane.store

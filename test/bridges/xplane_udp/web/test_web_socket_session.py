@@ -34,20 +34,20 @@ from xplane_bridge.bridges.links.http_queue import HttpQueue
 from xplane_bridge.bridges.links.websocket import WebSocket
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.xplane_udp.protocol import web_api, web_socket
-from xplane_bridge.bridges.xplane_udp.protocol.web_api import DatarefInfo, RefusedError
+from xplane_bridge.bridges.xplane_udp.protocol.web_api import DatarefInfo, WebApiRefusedError
 from xplane_bridge.bridges.xplane_udp.web.socket import (
     CommandReported,
     MOST_ELEMENTS,
-    SocketSession,
     ValuesChanged,
     Watched,
+    WebApiSession,
 )
 from xplane_bridge.bridges.xplane_udp.web.web_client import WebClient
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.server import running
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xplane_udp import XplaneUdpFrontend
-from xplane_bridge.simulation.peers.xplane_udp.web_api import WebApi
+from xplane_bridge.simulation.peers.xplane_udp.web_api import SimulatedWebApi
 from xplane_bridge.simulation.peers.xplane_udp.web_server import WebServer
 
 DEADLINE = 30.0
@@ -123,7 +123,7 @@ def test_requests_are_what_the_document_shows():
 
 
 def watching():
-    session = SocketSession()
+    session = WebApiSession()
     session.watch({
         1: Watched(DatarefInfo(1, 'a', 'float_array'), (1, 3), {'a[3]': 3, 'a[1]': 1}),
         2: Watched(DatarefInfo(2, 't', 'data'), None, {'t': None}),
@@ -156,7 +156,7 @@ def test_values_have_the_names_that_were_asked_for_and_bad_ones_spoil_no_others(
 
 
 def test_what_x_plane_says_of_a_command_is_told_with_its_connection():
-    session = SocketSession()
+    session = WebApiSession()
     session.lost()
     session.watch_command(8, BRAKES)
     for active in (False, True, True, False, True):
@@ -170,7 +170,7 @@ def test_what_x_plane_says_of_a_command_is_told_with_its_connection():
 
 
 def test_an_answer_counts_though_the_connection_ended_just_after_it():
-    session = SocketSession()
+    session = WebApiSession()
     answered, open_ = session.ask(b'{}')[0], session.ask(b'{}')[0]
     session.receive(json.dumps({'req_id': answered, 'type': 'result', 'success': True}), 0.0)
     session.lost()
@@ -195,7 +195,7 @@ class Line:
     def start(self):
         """Start X-Plane anew."""
         self.world = World(Aircraft())
-        self.xplane = WebApi(self.world)
+        self.xplane = SimulatedWebApi(self.world)
         self.peer = None
 
     def lose(self):
@@ -261,7 +261,7 @@ def test_a_command_is_held_for_30_s_without_a_gap_and_released_at_once():
     assert not line.world.held
     with pytest.raises(ValueError, match='its time was over'):
         line.converse(line.client.hold(BRAKES, lambda connection: 0.0))
-    with pytest.raises(RefusedError, match='invalid_command_name'):
+    with pytest.raises(WebApiRefusedError, match='invalid_command_name'):
         line.converse(line.client.hold('sim/no', lambda connection: 1.0))
     # Nothing is held over this connection.
     with pytest.raises(OSError, match='the connection was lost'):

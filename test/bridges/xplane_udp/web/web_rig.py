@@ -28,12 +28,12 @@ import math
 from types import SimpleNamespace
 
 from xplane_bridge.bridges.xplane_udp.protocol import web_socket
-from xplane_bridge.bridges.xplane_udp.web.held import Ask, HeldCommands, Lost, Settled
+from xplane_bridge.bridges.xplane_udp.web.held import Ask, HeldCommands, LostHold, Settled
 from xplane_bridge.bridges.xplane_udp.web.socket import CommandReported
 from xplane_bridge.bridges.xplane_udp.web.web_client import WebClient
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.world import World
-from xplane_bridge.simulation.peers.xplane_udp.web_api import WebApi
+from xplane_bridge.simulation.peers.xplane_udp.web_api import SimulatedWebApi
 
 BRAKES = 'sim/flight_controls/brakes_max'
 RELEASED = 'X-Plane has released it'
@@ -42,7 +42,7 @@ LATENCY, DEADLINE = 0.02, 5.0
 FOREVER = math.inf
 WORLD = World(Aircraft())
 # Runs of X-Plane, each with ids of its own; to make one takes longer than to play a case.
-RUNS = itertools.cycle([WebApi(WORLD) for _ in range(3)])
+RUNS = itertools.cycle([SimulatedWebApi(WORLD) for _ in range(3)])
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class Rig:
 
     def _tell(self):
         for told in self.held.announced():
-            if isinstance(told, Lost):
+            if isinstance(told, LostHold):
                 self.lost.append(told)
                 continue
             for ticket in told.tickets:

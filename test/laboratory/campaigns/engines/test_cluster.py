@@ -40,7 +40,7 @@ from xplane_bridge.laboratory.campaigns.engines.cluster import Cluster
 from xplane_bridge.laboratory.campaigns.engines.local import EngineError, Local
 from xplane_bridge.laboratory.campaigns.plan.versions import installed
 from xplane_bridge.laboratory.control.gains import load
-from xplane_bridge.laboratory.envelope.envelope import Job, NO_FLIGHT, studied, Study, TRIMMED
+from xplane_bridge.laboratory.envelope.envelope import NO_FLIGHT, PointJob, studied, Study, TRIMMED
 
 pytestmark = pytest.mark.xdist_group('cluster')
 
@@ -49,8 +49,8 @@ DEADLINE = 60.0
 FLIGHTS = 18
 # Of an envelope; the slowest cannot be flown.
 POINTS = [
-    Job(Study('T37', gains=load('T37')), number, {
-        'airspeed': 20.0 + 6.0 * number, 'altitude_msl': 3000.0, 'mass': 2700.0})
+    PointJob(Study('T37', gains=load('T37')), number, {
+             'airspeed': 20.0 + 6.0 * number, 'altitude_msl': 3000.0, 'mass': 2700.0})
     for number in range(18)]
 ENVIRONMENT = {**os.environ, 'PYTHONPATH': os.pathsep.join(
     (str(ROOT), str(Path(__file__).parent), os.environ.get('PYTHONPATH', '')))}

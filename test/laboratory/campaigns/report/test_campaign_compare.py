@@ -29,9 +29,9 @@ pytest.importorskip('matplotlib', reason='drawing needs matplotlib')
 from pyarrow import parquet
 
 from xplane_bridge.laboratory.campaigns.report import compare, report
-from xplane_bridge.laboratory.campaigns.report.options import Options
+from xplane_bridge.laboratory.campaigns.report.options import ReportOptions
 from xplane_bridge.laboratory.campaigns.table import rows
-from xplane_bridge.laboratory.campaigns.table.lost import Lost
+from xplane_bridge.laboratory.campaigns.table.lost import LostFlights
 
 ERROR = 'rms of altitude_error from 20 s at most 8'
 ROLL = 'std of roll_deg from 20 s at least 0.3'
@@ -60,7 +60,7 @@ def campaign(tmp_path):
         (tmp_path / name).mkdir()
         table = rows.arrow([row for flown in controllers for row in flown])
         if name == 'lossy':
-            table = table.replace_schema_metadata(Lost(Counter(full=3)).metadata())
+            table = table.replace_schema_metadata(LostFlights(Counter(full=3)).metadata())
         parquet.write_table(table, tmp_path / name / 'table.parquet')
         return str(tmp_path / name)
     return written
@@ -167,7 +167,7 @@ def test_labels_name_the_sides_and_what_was_not_flown_is_counted(campaign, capsy
             'a NameError') in said
     assert 'of A' not in said
     # As the last report of the folder called them.
-    report.write(Path(folder), options=Options(labels={'b': 'Ours'}))
+    report.write(Path(folder), options=ReportOptions(labels={'b': 'Ours'}))
     assert compare.main([folder, '--controllers', 'a', 'Ours']) == 0
     assert 'B: Ours\n' in capsys.readouterr().out
     assert compared(capsys, *given)[0]['not_flown'] == {'A': 0, 'B': 2}

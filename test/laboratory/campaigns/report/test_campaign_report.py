@@ -39,10 +39,10 @@ from pyarrow import parquet
 
 from xplane_bridge.common import drawing
 from xplane_bridge.laboratory.campaigns.report import report
-from xplane_bridge.laboratory.campaigns.report.options import Options
+from xplane_bridge.laboratory.campaigns.report.options import ReportOptions
 from xplane_bridge.laboratory.campaigns.report.worst import left_by
 from xplane_bridge.laboratory.campaigns.table import rows
-from xplane_bridge.laboratory.campaigns.table.lost import Lost
+from xplane_bridge.laboratory.campaigns.table.lost import LostFlights
 
 # They share what is written and shown once.
 pytestmark = pytest.mark.xdist_group('campaign_report')
@@ -100,7 +100,7 @@ class Page(HTMLParser):
 
 def write_table(folder, flown, lost=None):
     """Write the table of a campaign, with the flights that were lost by reason."""
-    table = rows.arrow(list(flown)).replace_schema_metadata(Lost(Counter(lost)).metadata())
+    table = rows.arrow(list(flown)).replace_schema_metadata(LostFlights(Counter(lost)).metadata())
     parquet.write_table(table, folder / 'table.parquet', row_group_size=100)
 
 
@@ -114,7 +114,7 @@ def draw(worst, file):
 def test_where_all_flights_were_lost_that_is_said(tmp_path):
     from xplane_bridge.laboratory.campaigns.table import table
     from xplane_bridge.laboratory.campaigns.table.columns import Columns
-    table.write([], tmp_path / 'table.parquet', Lost(Counter({'the disk is full': 3})))
+    table.write([], tmp_path / 'table.parquet', LostFlights(Counter({'the disk is full': 3})))
     with pytest.raises(ValueError, match='table.parquet: no flight is in it; 3 flights were not '
                        'flown: the disk is full; the same campaign flies them$'):
         Columns(tmp_path)
@@ -295,7 +295,7 @@ def test_pictures_for_a_paper_have_its_format_and_its_words(folder, tmp_path, mo
     monkeypatch.setattr(drawing, 'save', lambda figure, files: (
         drawn.update({files[0].stem: figure}), save(figure, files)))
     labels = {'policy:turbulence': 'Ours'}
-    page = report.write(tmp_path, options=Options('pdf', labels))
+    page = report.write(tmp_path, options=ReportOptions('pdf', labels))
     assert sorted(drawn) == sorted(name.removesuffix('.png') for name in PICTURES)
     for name, figure in drawn.items():
         texts = ' '.join(text.get_text() for text in figure.findobj(Text))
@@ -313,10 +313,10 @@ def test_pictures_for_a_paper_have_its_format_and_its_words(folder, tmp_path, mo
     assert 'Ours' in Page(page.read_text()).text
     assert (tmp_path / 'map.pdf').read_bytes().startswith(b'%PDF')
     before = (tmp_path / 'map.pdf').read_bytes()
-    report.write(tmp_path, options=Options('pdf', labels))
+    report.write(tmp_path, options=ReportOptions('pdf', labels))
     assert (tmp_path / 'map.pdf').read_bytes() == before
     # The next report, as of a campaign that grows, has the same.
-    page = report.write(tmp_path, options=Options('svg', {ALTITUDE: 'Altitude'}))
+    page = report.write(tmp_path, options=ReportOptions('svg', {ALTITUDE: 'Altitude'}))
     assert 'policy:turbulence' not in Page(page.read_text()).text
     assert (tmp_path / 'map.pdf').read_bytes() == before
     assert {path.suffix for path in tmp_path.glob('map.*')} == {'.png', '.pdf', '.svg'}
@@ -336,9 +336,9 @@ def test_pictures_for_a_paper_have_its_format_and_its_words(folder, tmp_path, mo
             report.write(tmp_path)
     (tmp_path / 'look.json').unlink()
     with pytest.raises(ValueError, match="there is no controller 'mine' to label: expected one"):
-        report.write(tmp_path, options=Options(labels={'mine': 'Ours'}))
+        report.write(tmp_path, options=ReportOptions(labels={'mine': 'Ours'}))
     with pytest.raises(ValueError, match="two controllers are labelled 'Ours'"):
-        report.write(tmp_path, options=Options(labels=labels | {'autopilot': 'Ours'}))
+        report.write(tmp_path, options=ReportOptions(labels=labels | {'autopilot': 'Ours'}))
 
 
 def test_a_report_for_a_column_of_a_paper_is_of_the_controllers_that_are_named(
@@ -352,7 +352,7 @@ def test_a_report_for_a_column_of_a_paper_is_of_the_controllers_that_are_named(
     drawn, save = {}, drawing.save
     monkeypatch.setattr(drawing, 'save', lambda figure, files: (
         drawn.update({files[0].stem: figure}), save(figure, files)))
-    page = Page(report.write(tmp_path, options=Options(
+    page = Page(report.write(tmp_path, options=ReportOptions(
         labels={'policy:b': 'Ours'}, controllers=['Ours', 'autopilot'], width=3.5)).read_text())
     assert '60 flights with' in page.text
     assert 'Not in this report: policy:a.' in page.text
@@ -382,7 +382,7 @@ def test_a_report_for_a_column_of_a_paper_is_of_the_controllers_that_are_named(
     assert 'Not in this report' not in page.text
     assert drawn['map'].get_figwidth() == 3.5
     with pytest.raises(ValueError, match="no flight of controller 'mine': expected one of auto"):
-        report.write(tmp_path, options=Options(controllers=['mine']))
+        report.write(tmp_path, options=ReportOptions(controllers=['mine']))
 
 
 def test_an_empty_folder_is_refused(tmp_path):

@@ -28,7 +28,7 @@ from xplane_bridge.laboratory.campaigns.report.statistics import (
     UNKNOWN,
     wilson,
 )
-from xplane_bridge.laboratory.campaigns.table.criteria import Limits
+from xplane_bridge.laboratory.campaigns.table.criteria import CriterionLimits
 
 
 # R. G. Newcombe, Statistics in Medicine 17 (1998), 857-872, table I, method 3.
@@ -98,11 +98,12 @@ def test_rank_correlation_sees_any_monotonic_relation_and_flights_that_were_lost
     ('15 s: altitude +50 m: overshoots by at most 5%', (math.nan, 0.05), -1),
     ('15 s: altitude +50 m: is flown', (math.nan, math.nan), 0)])
 def test_limits_are_those_of_the_criterion(criterion, limits, better):
-    found = Limits.of(criterion)
+    found = CriterionLimits.of(criterion)
     assert (found.at_least, found.at_most) == pytest.approx(limits, nan_ok=True)
     assert found.better == better
 
 
 def test_margin_is_a_part_of_the_nearest_limit():
-    margin = Limits(at_least=2.0, at_most=4.0).margin(np.array([1.0, 2.0, 3.5, 6.0, math.nan]))
+    margin = CriterionLimits(at_least=2.0, at_most=4.0).margin(
+        np.array([1.0, 2.0, 3.5, 6.0, math.nan]))
     assert margin == pytest.approx([-0.5, 0.0, 0.125, -0.5, math.nan], nan_ok=True)

@@ -28,7 +28,7 @@ from pyarrow import parquet
 from xplane_bridge.common.drawing import WIDTHS
 from xplane_bridge.laboratory.campaigns.table import columns, look, rows, table
 from xplane_bridge.laboratory.campaigns.table.columns import Columns
-from xplane_bridge.laboratory.campaigns.table.criteria import criterion_unit, Limits
+from xplane_bridge.laboratory.campaigns.table.criteria import criterion_unit, CriterionLimits
 from xplane_bridge.laboratory.campaigns.table.look import Look
 
 RMS, LEAST = 'rms of altitude_error from 20 s at most 8', 'min of airspeed at least 40'
@@ -142,7 +142,7 @@ def test_what_is_no_table_of_a_campaign_is_refused(folder, monkeypatch):
     ('bandwidth_hz at least 1', 1.0, math.nan, 1, 'Hz'), ('that it flies', math.nan, math.nan, 0,
                                                           '')])
 def test_a_criterion_says_its_limits_and_unit(criterion, least, most, better, unit):
-    limits = Limits.of(criterion)
+    limits = CriterionLimits.of(criterion)
     assert str((limits.at_least, limits.at_most)) == str((least, most))
     assert (limits.better, criterion_unit(criterion)) == (better, unit)
     assert len(limits.known) == (least == least) + (most == most)
@@ -150,9 +150,9 @@ def test_a_criterion_says_its_limits_and_unit(criterion, least, most, better, un
 
 def test_a_margin_is_a_part_of_the_nearer_limit():
     values = np.array([5.0, 1.0, 3.0, math.nan])
-    assert str(Limits(2.0, 4.0).margin(values).tolist()) == '[-0.25, -0.5, 0.25, nan]'
-    assert Limits(0.0, math.nan).margin(values[:2]).tolist() == [5.0, 1.0]
-    assert np.isnan(Limits(math.nan, math.nan).margin(values)).all()
+    assert str(CriterionLimits(2.0, 4.0).margin(values).tolist()) == '[-0.25, -0.5, 0.25, nan]'
+    assert CriterionLimits(0.0, math.nan).margin(values[:2]).tolist() == [5.0, 1.0]
+    assert np.isnan(CriterionLimits(math.nan, math.nan).margin(values)).all()
 
 
 def test_a_look_is_kept_and_a_bad_one_is_refused(tmp_path):

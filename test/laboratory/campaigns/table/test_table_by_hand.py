@@ -25,11 +25,11 @@ pytest.importorskip('pyarrow', reason='campaigns need pyarrow')
 from pyarrow import parquet
 
 from xplane_bridge.laboratory.campaigns.table import columns, folder, growing, parts, rows, table
-from xplane_bridge.laboratory.campaigns.table.lost import Lost
+from xplane_bridge.laboratory.campaigns.table.lost import LostFlights
 
 
 def test_lost_flights_are_said_with_the_most_frequent_reasons():
-    found = Lost()
+    found = LostFlights()
     assert (str(found), found.flights, found.metadata()) == ('', 0, {})
     found.add('the disk is full')
     assert str(found) == '1 flight was not flown: the disk is full'
@@ -41,21 +41,21 @@ def test_lost_flights_are_said_with_the_most_frequent_reasons():
     assert found.flights == 7
     assert str(found) == ('7 flights were not flown: killed (3); the disk is full (2); late (1); '
                           'and others (1)')
-    three = Lost(Counter(a=3, b=2, c=1))
+    three = LostFlights(Counter(a=3, b=2, c=1))
     assert str(three) == '6 flights were not flown: a (3); b (2); c (1)'
-    assert Lost.of(found.metadata()) == found
-    assert Lost.of(None) == Lost.of({}) == Lost()
+    assert LostFlights.of(found.metadata()) == found
+    assert LostFlights.of(None) == LostFlights.of({}) == LostFlights()
 
 
 def test_reasons_are_bounded_in_number_and_length():
-    found = Lost()
+    found = LostFlights()
     for number in range(103):
         found.add(f'reason {number}')
     found.add('reason 7')
     assert len(found.reasons) == 101
     assert (found.reasons['other reasons'], found.reasons['reason 7']) == (3, 2)
-    assert Lost.of(found.metadata()) == found
-    long = Lost()
+    assert LostFlights.of(found.metadata()) == found
+    long = LostFlights()
     for length in (300, 301):
         long.add('x' * length)
     whole, cut = long.reasons
@@ -69,7 +69,7 @@ def test_reasons_are_bounded_in_number_and_length():
     '{' + ', '.join(f'"{n}": 1' for n in range(102)) + '}'], ids=lambda text: text[:12])
 def test_metadata_of_something_else_are_refused(text):
     with pytest.raises(ValueError, match='lost_flights: expected a number of flights by reason'):
-        Lost.of({b'lost_flights': text.encode()})
+        LostFlights.of({b'lost_flights': text.encode()})
 
 
 def plan(*keys):
@@ -143,14 +143,14 @@ def test_windows_have_each_flight_once_in_order_whatever_their_size(
     files = written(tmp_path, [7, 0, 3], [12, 3, 4], [1, 7], [13])
     monkeypatch.setattr(table, '_WINDOW', window)
     sizes = [one.num_rows for one in table._windows(files, table._schema(files))]
-    found = table.write(files, tmp_path / 'all', Lost(Counter(late=2)))
+    found = table.write(files, tmp_path / 'all', LostFlights(Counter(late=2)))
     read = parquet.read_table(tmp_path / 'all')
     assert read['flight'].to_pylist() == [0, 1, 3, 4, 7, 12, 13]
     expected = Counter(flight // window for flight in (0, 1, 3, 4, 7, 12, 13))
     assert sizes == [*expected.values()]
     assert found.flights == 7
     assert str(found.lost) == '2 flights were not flown: late'
-    assert Lost.of(parquet.read_metadata(tmp_path / 'all').metadata) == found.lost
+    assert LostFlights.of(parquet.read_metadata(tmp_path / 'all').metadata) == found.lost
     monkeypatch.setattr(table, '_SLICE', 2)
     assert table.write(files, tmp_path / 'again').digest == found.digest
 

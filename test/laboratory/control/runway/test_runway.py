@@ -24,7 +24,7 @@ from xplane_bridge.laboratory.control.gains import load
 from xplane_bridge.laboratory.control.runway import performance
 from xplane_bridge.laboratory.control.runway.runway import Runway
 from xplane_bridge.laboratory.control.tuning.report import parameter_file
-from xplane_bridge.laboratory.control.tuning.tune import Limits, Tuning
+from xplane_bridge.laboratory.control.tuning.tune import LoopRequirements, Tuning
 from xplane_bridge.simulation.aircraft.loading.parameter_file import read
 
 RUNWAY = Runway((100.0, -50.0), math.radians(90.0), 478.0, 1200.0, 30.0)
@@ -92,5 +92,5 @@ def test_a_performance_is_read_as_tune_writes_it(tmp_path):
     found = Tuning(load('c172p'), frozenset(), {}, ())
     file = tmp_path / 'again.yaml'
     file.write_text(parameter_file(
-        model, found, Limits(), 'tune', performance.load('c172p')))
+        model, found, LoopRequirements(), 'tune', performance.load('c172p')))
     assert performance.load(file) == performance.load('c172p')

@@ -21,8 +21,8 @@ import math
 import numpy as np
 import pytest
 
-from xplane_bridge.laboratory.control.tuning.tune import Limits, margins, tune
-from xplane_bridge.simulation.aircraft.linear_model import LinearModel, Signal
+from xplane_bridge.laboratory.control.tuning.tune import LoopRequirements, margins, tune
+from xplane_bridge.simulation.aircraft.linear_model import LinearModel, ModelVariable
 
 FREQUENCIES = np.logspace(-2.5, 1.9, 400)
 
@@ -69,9 +69,10 @@ def simple(rudder: float = 1.0) -> LinearModel:
     course = np.eye(9)[where['heading']]
     return LinearModel(
         'simple', 'by hand', 1000.0, speed,
-        tuple(Signal(name, 'SI', speed if name == 'true_airspeed' else 0.0) for name in states),
-        tuple(Signal(name, 'ratio', 0.6 * (name == 'throttle')) for name in inputs),
-        tuple(Signal(name, 'SI', 0.0) for name in (*states, 'flight_path_angle', 'course')),
+        tuple(ModelVariable(
+            name, 'SI', speed if name == 'true_airspeed' else 0.0) for name in states),
+        tuple(ModelVariable(name, 'ratio', 0.6 * (name == 'throttle')) for name in inputs),
+        tuple(ModelVariable(name, 'SI', 0.0) for name in (*states, 'flight_path_angle', 'course')),
         a, b, np.vstack([np.eye(9), path, course]), np.zeros((11, 4)))
 
 
@@ -92,7 +93,7 @@ def test_loops_of_a_simple_aircraft_cross_over_where_wanted() -> None:
 
 
 def test_a_longer_delay_costs_bandwidth_and_that_is_said() -> None:
-    found = tune(simple(), limits=Limits(delay=0.4))
+    found = tune(simple(), limits=LoopRequirements(delay=0.4))
     slow = [loop for loop in found.loops if not loop.reached]
     assert slow
     assert 'cannot be reached with these margins and this delay, only' in slow[0].complaint()
@@ -117,4 +118,4 @@ def test_an_aircraft_that_its_controls_do_not_move_is_refused() -> None:
     {'sensitivity': 1.0}, {'phase_margin': 0.0}, {'delay': -1.0}, {'engine_lag': math.inf}])
 def test_impossible_limits_are_refused(change: dict[str, float]) -> None:
     with pytest.raises(ValueError, match='must be'):
-        Limits(**change)
+        LoopRequirements(**change)

@@ -29,7 +29,7 @@ from xplane_bridge.laboratory.control.policy.load import load as load_policy
 from xplane_bridge.laboratory.control.policy.observation import columns
 from xplane_bridge.laboratory.episodes.training import holding
 from xplane_bridge.laboratory.episodes.training.holding import Holding
-from xplane_bridge.laboratory.episodes.training.search import losses, Plan, Stage
+from xplane_bridge.laboratory.episodes.training.search import losses, SearchPlan, Stage
 from xplane_bridge.laboratory.flights.laws import PolicyLaw
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load
 
@@ -147,13 +147,13 @@ def test_training_learns_and_is_the_same_again_in_other_processes():
     from xplane_bridge.laboratory.episodes.training.search import train as learn
     history, again = [], []
     stages = Stage(5, 1, 14.0), Stage(1, 1, 14.0, 1)
-    parameters = learn(Plan(stages, 8, seed=1, spread=0.1), 1, history.append)
+    parameters = learn(SearchPlan(stages, 8, seed=1, spread=0.1), 1, history.append)
     autopilot = [fly(None, 3, 24.0)]
     before, after = (losses([fly(flown, 3, 24.0)], autopilot)
                      for flown in ([0.0] * len(parameters), parameters))
     assert after['longitudinal'] < 0.5 * before['longitudinal']
     assert after['lateral'] < 0.8 * before['lateral']
-    learn(Plan((Stage(1, 1, 14.0),), 8, seed=1, spread=0.1), 2, again.append)
+    learn(SearchPlan((Stage(1, 1, 14.0),), 8, seed=1, spread=0.1), 2, again.append)
     assert again[0].median == history[0].median
 
 
@@ -173,11 +173,11 @@ def test_train_writes_a_policy_that_can_be_tested(tmp_path, capsys):
 
 @pytest.mark.parametrize(('asked', 'flown'), [(3, [3]), (55, [50, 5]), (120, [50, 40, 30])])
 def test_generations_are_those_of_the_plan(asked, flown):
-    stages = train.stopped(Plan().stages, asked, 20.0)
+    stages = train.stopped(SearchPlan().stages, asked, 20.0)
     assert [stage.generations for stage in stages] == flown
     assert {stage.seconds for stage in stages} == {20.0}
-    assert [stage.flights for stage in train.stopped(Plan().stages, asked, None)] == [
-        stage.flights for stage in Plan().stages[:len(flown)]]
+    assert [stage.flights for stage in train.stopped(SearchPlan().stages, asked, None)] == [
+        stage.flights for stage in SearchPlan().stages[:len(flown)]]
 
 
 @pytest.mark.parametrize(('options', 'said'), [

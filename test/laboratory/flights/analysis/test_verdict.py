@@ -34,7 +34,7 @@ from xplane_bridge.laboratory.flights.analysis.history import (
 )
 from xplane_bridge.laboratory.flights.analysis.series import Arrivals, History, Series
 from xplane_bridge.laboratory.flights.scenario.criteria import Criterion, STATISTICS
-from xplane_bridge.laboratory.flights.scenario.events import Event, Expectation
+from xplane_bridge.laboratory.flights.scenario.events import Expectation, ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.quantities import (
     DERIVED,
     known,
@@ -184,7 +184,8 @@ def first_order(time_constant):
 
 
 def step(settling):
-    return Event(2.0, 'change', {'altitude': 50.0}, 0.0, Expectation(10.0, 2.5, settling, 0.1))
+    return ScenarioEvent(
+        2.0, 'change', {'altitude': 50.0}, 0.0, Expectation(10.0, 2.5, settling, 0.1))
 
 
 @pytest.mark.parametrize(('settling', 'passed'), [(3.1, True), (2.9, False)])

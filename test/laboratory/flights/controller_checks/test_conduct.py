@@ -22,8 +22,8 @@ from xplane_bridge.laboratory.campaigns.table import rows
 from xplane_bridge.laboratory.flights.controller_checks.conduct import (
     Account,
     Conduct,
-    Limits,
     SAYS,
+    Tolerances,
 )
 
 GOOD = {'elevator': 0.1, 'aileron': 0.0, 'rudder': -0.2, 'throttle': 0.7}
@@ -140,7 +140,7 @@ def test_a_stamp_that_is_heard_before_its_state_is_right():
 
 
 def test_late_answers_are_a_matter_of_their_share():
-    slow = Limits().latency + 0.01
+    slow = Tolerances().latency + 0.01
     conduct = flown(answer=slow)
     assert conduct.counts['late'] == 100
     assert 'late commands at most 5% of all: 100, first at 0.0 s (after 0.110 s); ' in (

@@ -25,10 +25,10 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.common.timing import FRAME
 from xplane_bridge.laboratory.campaigns.fly import trajectory
-from xplane_bridge.laboratory.flights.flight import Fault, State
+from xplane_bridge.laboratory.flights.flight import Fault, FlightState
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError
-from xplane_bridge.laboratory.flights.scenario.events import Event
+from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse
 from xplane_bridge.laboratory.open_flight import open_flight
 
@@ -72,17 +72,17 @@ def test_each_flies_exactly_as_it_flies_alone_with_the_same_orders(sensors):
         wing = flight.flights['wing'].vehicle
         by_law = wing.set_target
         wing.set_target = lambda values: (told.append((wing.time, values)), by_law(values))
-        assert flight.fly() is State.OVER
+        assert flight.fly() is FlightState.OVER
     assert 60 <= len(told) <= 71
     for name, order in Order(fleet(), seed=7, sensors=sensors).of_vehicles().items():
         if name == 'wing':
             order = replace(order, scenario=replace(order.scenario, events=(
                 *order.scenario.events[:1], *sorted((
                     *order.scenario.events[1:],
-                    *(Event(at, 'target', values) for at, values in told)),
+                    *(ScenarioEvent(at, 'target', values) for at, values in told)),
                     key=lambda event: event.at))))
         alone = open_flight(order)
-        assert alone.fly() is State.OVER
+        assert alone.fly() is FlightState.OVER
         assert bits(alone.history()) == bits(flight.histories()[name]), name
 
 
@@ -96,9 +96,9 @@ def test_however_many_frames_are_flown_at_once_the_flight_is_the_same():
     whole, halting = flown(fleet(), 3), open_flight(Order(fleet(), seed=3))
     halting.start()
     for frames in (1, 7, 2, 60, 1, 1, 33) * 20:
-        if halting.state is State.READY:
+        if halting.state is FlightState.READY:
             halting.step(frames=frames)
-    assert halting.state is State.OVER
+    assert halting.state is FlightState.OVER
     assert trajectory(halting.history()) == trajectory(whole.history())
 
 
@@ -187,7 +187,7 @@ def test_a_mid_air_may_be_recorded_only():
 
     flight = open_flight(Order(replace(scenario, fleet=replace(
         scenario.fleet, midair=replace(scenario.fleet.midair, ends=False)))), Told())
-    assert flight.fly() is State.OVER
+    assert flight.fly() is FlightState.OVER
     assert flight.flown == 90.0
     assert len(flight.meetings) == flight.result().figures['midairs'] == 1
     assert said[0].strip() == '0.5 s  engage'
@@ -208,7 +208,7 @@ def test_whoever_gives_way_solves_the_crossing():
         flight.step(frames=60)
         own = flight.flights['own'].vehicle
         heading = own.law.target.heading
-        while flight.state is State.READY:
+        while flight.state is FlightState.READY:
             east, north, _ = flight.offset('own', 'intruder')
             # To the right, behind the other, until that has passed.
             gives_way = north < 0.0 or math.hypot(east, north) < 400.0
@@ -236,7 +236,7 @@ def test_actions_are_given_to_all_on_one_clock():
         heights = [one.vehicle.last('altitude') for one in flight.flights.values()]
         assert {one.time for one in flight.flights.values()} == {flight.time}
         assert heights[0] > 1205.0 > 1195.0 > heights[1]
-        assert flight.step([0.0]) is State.FAILED
+        assert flight.step([0.0]) is FlightState.FAILED
         assert flight.why == 'action: got 1 numbers, expected 3 for each of 3 aircraft'
 
 
@@ -244,7 +244,7 @@ def test_who_fails_is_named():
     content = yaml.safe_load(ROUGH)
     content['vehicles'][2]['initial']['airspeed'] = 400.0
     flight = open_flight(Order(parse('mine', content)))
-    assert flight.fly() is State.FAILED
+    assert flight.fly() is FlightState.FAILED
     assert flight.why.startswith('vehicle other: ')
     assert flight.fault is Fault.FLIGHT
     with pytest.raises(ValueError, match='has not begun'):

@@ -22,7 +22,7 @@ import pytest
 
 from xplane_bridge.bridges.conversions.geodesy import geodetic_to_ecef, LocalFrame
 from xplane_bridge.common.timing import FRAME
-from xplane_bridge.laboratory.flights.fleet.multi_flight import Watch
+from xplane_bridge.laboratory.flights.fleet.multi_flight import ProximityWatch
 from xplane_bridge.laboratory.flights.scenario.fleet import Midair
 
 HOME = LocalFrame(47.4, 8.5, 500.0)
@@ -58,7 +58,7 @@ class Flown:
 def test_nobody_meets_unseen(seed):
     drawn = random.Random(seed)
     flown = {f'uav{number}': Flown(drawn) for number in range(4)}
-    watch = Watch(flown, Midair(radius=25.0))
+    watch = ProximityWatch(flown, Midair(radius=25.0))
     found, expected, near = [], [], set()
     frames = 1200
     for frame in range(frames):
@@ -81,19 +81,19 @@ def test_who_parts_and_meets_again_has_met_twice():
         place = HOME.enu_to_geodetic((0.0, 0.0, 0.0))
 
     one, two = Placed(), Placed()
-    watch = Watch({'one': one, 'two': two}, Midair())
+    watch = ProximityWatch({'one': one, 'two': two}, Midair())
     distances = []
     for second, east in enumerate((100.0, 9.0, 8.0, 11.0, 9.5, 9.0)):
         two.place = HOME.enu_to_geodetic((east, 0.0, 0.0))
         distances += [round(met.distance, 3) for met in watch.look(10.0 * second)]
     assert distances == [9.0, 9.5]
-    assert str(next(Watch({'one': one, 'two': two}, Midair()).look(3.0))) == (
+    assert str(next(ProximityWatch({'one': one, 'two': two}, Midair()).look(3.0))) == (
         '  3.0 s  mid-air: one and two are 9.0 m apart')
 
 
 def test_one_alone_meets_nobody():
     alone = Flown(random.Random(1))
-    watch = Watch({'one': alone}, Midair())
+    watch = ProximityWatch({'one': alone}, Midair())
     assert watch.due == math.inf
     assert [*watch.look(0.0)] == []
     assert not alone.looks

@@ -249,7 +249,7 @@ def test_a_database_that_gives_no_rows_for_long_is_left(tmp_path, monkeypatch):
 def test_what_a_recording_unpacks_to_is_bounded_by_its_size(monkeypatch):
     monkeypatch.setattr(bounds, '_UNPACKED_AT_LEAST', 10)
     monkeypatch.setattr(bounds, '_RECORDS_AT_LEAST', 2)
-    budget = bounds.Budget(4)
+    budget = bounds.UnpackBudget(4)
     budget.unpack(400)
     budget.unpack(10)
     with pytest.raises(bounds.TooMuchError, match='its content is 5 bytes larger than expected'):
@@ -463,7 +463,7 @@ def test_bounds_are_those_that_are_told():
     assert (bounds.MAX_FIELDS, bounds.MAX_ALL_FIELDS, bounds.FIELDS_OF_TYPE,
             bounds.MAX_DEPTH, bounds.MAX_VALUES) == (4000, 30_000, 15, 16, 10_000)
     assert (bounds.MAX_ELEMENTS, bounds.MAX_OBJECTS) == (2**23, 2**22)
-    budget = bounds.Budget(1000)
+    budget = bounds.UnpackBudget(1000)
     assert (budget.unpacked, budget.records) == (2**26 + 100_000, 1_000_250)
     # A frame of Zstandard may have the reader hold a chunk, and no more.
     assert [*mcap_file.window().values()] == [26]
@@ -477,5 +477,5 @@ def test_the_budget_is_that_of_all_files_together(tmp_path):
 
 
 def test_a_database_may_be_slow_once_between_two_rows(tmp_path):
-    file = sqlite_file.SqliteFile(tmp_path / 'a.db3', Topics(), bounds.Budget(0))
+    file = sqlite_file.SqliteFile(tmp_path / 'a.db3', Topics(), bounds.UnpackBudget(0))
     assert [file._pause(), file._pause()] == [False, True]

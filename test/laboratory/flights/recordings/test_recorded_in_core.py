@@ -421,7 +421,7 @@ def test_messages_are_serialised_as_rosbags_does(name):
     kind = f'xplane_bridge/msg/{name}'
     lists = {field: 3 for field, (what, _) in cdr.types().fielddefs[kind][1]
              if what == Nodetype.SEQUENCE}
-    layout = cdr.Layout(kind, {'header.frame_id': 'odd'}, lists)
+    layout = cdr.CdrLayout(kind, {'header.frame_id': 'odd'}, lists)
     message = cdr.types().deserialize_cdr(layout.bytes, kind)
     assert message.header.frame_id == 'odd'
     assert bytes(cdr.types().serialize_cdr(message, kind)) == layout.bytes

@@ -33,14 +33,15 @@ from xplane_bridge.bridges.conversions.odom_frame import OdomFrame
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.common.controls import CONTROLS
 from xplane_bridge.laboratory.flights.recordings import cdr, mcap_writer, parquet_file, rosbag2
-from xplane_bridge.laboratory.flights.recordings.collected import Collected, Collector, Rows
+from xplane_bridge.laboratory.flights.recordings.collected import Collected, Collector, TimedRows
 from xplane_bridge.laboratory.flights.recordings.vehicle_topics import to_topics
-from xplane_bridge.simulation.aircraft.sample import Airframe, ENGINE, Sample, Surroundings
+from xplane_bridge.simulation.aircraft.sample import AirframeState, ENGINE, Sample, Surroundings
 
 FRAMES = 6
 TIMES = 100.0 + 0.25 * np.arange(FRAMES)
 NAMES = (
-    *Sample._fields, *Surroundings._fields, 'altitude', 'east', 'north', 'up', *Airframe._fields,
+    *Sample._fields, *Surroundings._fields, 'altitude', 'east', 'north', 'up',
+    *AirframeState._fields,
     'flaps', 'gear', 'speedbrake', 'left_brake', 'right_brake', 'elevator_trim', 'aileron_trim',
     'rudder_trim')
 LEVERS = ('throttle', 'mixture', 'propeller')
@@ -176,7 +177,7 @@ def test_topics_of_the_aircraft_have_each_frames_numbers(written):
         for name in LEVERS:
             assert getattr(message, name).tolist() == [one[name][at] for one in FLOWN.engines]
     for at, (message, now) in enumerate(each(found, 'airframe')):
-        for name in (*Airframe._fields[:6], 'mass', 'fuel'):
+        for name in (*AirframeState._fields[:6], 'mass', 'fuel'):
             assert getattr(message, name) == now[name], name
         assert message.load_factor == pytest.approx(-now['force_z'] / now['mass'] / 9.80665)
         assert message.ground_elevation == pytest.approx(
@@ -356,7 +357,7 @@ def expected_columns():
     same_names = (
         'time', 'altitude', 'east', 'north', 'up', 'static_pressure', 'temperature', 'density',
         'wind_north', 'wind_east', 'wind_down', 'turbulence_north', 'turbulence_east',
-        'turbulence_down', 'mass', 'fuel', *Airframe._fields[:6],
+        'turbulence_down', 'mass', 'fuel', *AirframeState._fields[:6],
         *(name for name in CONTROLS if name not in REPORTED))
     columns = {name: state[own] for name, own in (found | {
         name: name for name in same_names}).items()}
@@ -487,7 +488,7 @@ class Twin:
         self.commanded = set()
         self.looked = 0
         self.sampler = SimpleNamespace(airframe=lambda: (
-            *(0.5 + n for n in range(len(Airframe._fields))), *range(10, 18)))
+            *(0.5 + n for n in range(len(AirframeState._fields))), *range(10, 18)))
 
     @property
     def state(self):
@@ -503,7 +504,7 @@ class Twin:
 def test_what_is_collected_of_two_engines_is_kept_by_engine():
     twin = Twin()
     collector = Collector(twin)
-    samples = Rows(len(Sample._fields))
+    samples = TimedRows(len(Sample._fields))
     more = tuple(100.0 + n for n in range(len(Surroundings._fields)))
     for at in range(4):
         if at == 2:
@@ -512,7 +513,7 @@ def test_what_is_collected_of_two_engines_is_kept_by_engine():
         collector.add(float(at), more, 50.0 + at, (1.0, 2.0, 3.0 + at))
     assert twin.looked == 2
     assert not twin.commanded
-    commanded = Rows(4)
+    commanded = TimedRows(4)
     commanded.add(1.0, (0.1, 0.2, 0.3, 0.4))
     collector.time = 1.0
     collector.command((None, 0.9, *[None] * 6))
@@ -520,10 +521,10 @@ def test_what_is_collected_of_two_engines_is_kept_by_engine():
     np.testing.assert_array_equal(found.frames['time'], [0.0, 1.0, 2.0, 3.0])
     np.testing.assert_array_equal(found.frames['altitude'], [50.0, 51.0, 52.0, 53.0])
     np.testing.assert_array_equal(found.frames['up'], [3.0, 4.0, 5.0, 6.0])
-    for n, name in enumerate(Airframe._fields):
+    for n, name in enumerate(AirframeState._fields):
         np.testing.assert_array_equal(found.frames[name], [0.5 + n] * 4, err_msg=name)
     for n, name in enumerate(Surroundings._fields):
-        if name not in Airframe._fields:
+        if name not in AirframeState._fields:
             np.testing.assert_array_equal(found.frames[name], [100.0 + n] * 4, err_msg=name)
     np.testing.assert_array_equal(found.frames['flaps'], [1.0, 1.0, 2.0, 2.0])
     np.testing.assert_allclose(found.frames['rudder_trim'], [1.7, 1.7, 2.7, 2.7])
@@ -542,7 +543,7 @@ def test_what_is_collected_of_two_engines_is_kept_by_engine():
 
 
 def test_rows_have_their_times_in_front():
-    rows = Rows(2)
+    rows = TimedRows(2)
     assert (len(rows), [*rows.times], rows.rows().shape) == (0, [], (0, 3))
     assert math.isnan(rows.last(0))
     rows.add(1.0, (2.0, 3.0))
@@ -561,7 +562,7 @@ def test_what_sensors_deliver_is_kept_in_its_order():
     collector.air(4, Air(density=1.2))
     collector.range(5, (12.0, 0.01), SimpleNamespace(
         field_of_view=0.1, minimum=0.2, maximum=40.0))
-    samples, commanded = Rows(len(Sample._fields)), Rows(4)
+    samples, commanded = TimedRows(len(Sample._fields)), TimedRows(4)
     samples.add(7.0, [0.0] * len(Sample._fields))
     collector.add(7.0, (0.0,) * len(Surroundings._fields), 0.0, (0.0, 0.0, 0.0))
     found = collector.collected(samples, commanded, None).sensed

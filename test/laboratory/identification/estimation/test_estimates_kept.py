@@ -45,10 +45,10 @@ from xplane_bridge.laboratory.identification.estimation.output_error import (
 )
 from xplane_bridge.laboratory.identification.estimation.structure import _stepwise, needless
 from xplane_bridge.laboratory.identification.motion.equations import (
+    CheckedManoeuvre,
     in_gusts,
     LATERAL,
     LONGITUDINAL,
-    Motion,
 )
 from xplane_bridge.laboratory.identification.motion.signals import Manoeuvre
 
@@ -191,7 +191,7 @@ def otherwise(motion):
     flights = (replace(one, values={
         name: factors.get(name, 1.0) * values for name, values in one.values.items()})
         for one in (motion.flight, motion.measured))
-    return Motion(*flights, motion.airframe)
+    return CheckedManoeuvre(*flights, motion.airframe)
 
 
 def kept(found, name):

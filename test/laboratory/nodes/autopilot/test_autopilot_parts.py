@@ -29,8 +29,12 @@ from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
 
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.vehicle import Controls
-from xplane_bridge.bridges.nodes.common.waiting import Waiting
-from xplane_bridge.laboratory.nodes.autopilot.joystick import Joystick, JoystickSettings, Request
+from xplane_bridge.bridges.nodes.common.waiting import StampedCommands
+from xplane_bridge.laboratory.nodes.autopilot.joystick import (
+    Joystick,
+    JoystickRequest,
+    JoystickSettings,
+)
 from xplane_bridge.laboratory.nodes.autopilot.newest import (
     air_data,
     attitude,
@@ -69,23 +73,23 @@ def in_charge(settings=LINEAR, **axes):
 
 def test_a_stick_takes_over_when_it_is_moved_not_when_it_was_deflected_before():
     joystick = Joystick(LINEAR)
-    assert joystick.on_joy(moved(axis3=0.9), RELEASED, 0.0) is Request.NOTHING
-    assert joystick.on_joy(moved(axis3=0.2), RELEASED, 0.1) is Request.NOTHING
-    assert joystick.on_joy(moved(axis3=-0.4), RELEASED, 0.2) is Request.TAKE_OVER
+    assert joystick.on_joy(moved(axis3=0.9), RELEASED, 0.0) is JoystickRequest.NOTHING
+    assert joystick.on_joy(moved(axis3=0.2), RELEASED, 0.1) is JoystickRequest.NOTHING
+    assert joystick.on_joy(moved(axis3=-0.4), RELEASED, 0.2) is JoystickRequest.TAKE_OVER
     # The throttle does not.
     joystick = Joystick(LINEAR)
     joystick.on_joy(CENTRED, RELEASED, 0.0)
-    assert joystick.on_joy(moved(axis1=1.0), RELEASED, 0.1) is Request.NOTHING
+    assert joystick.on_joy(moved(axis1=1.0), RELEASED, 0.1) is JoystickRequest.NOTHING
 
 
 def test_buttons_count_when_they_are_pressed_not_while_they_are():
     joystick = Joystick(LINEAR)
-    assert joystick.on_joy(CENTRED, pressed(4), 0.0) is Request.TAKE_OVER
+    assert joystick.on_joy(CENTRED, pressed(4), 0.0) is JoystickRequest.TAKE_OVER
     joystick.in_charge = True
-    assert joystick.on_joy(CENTRED, pressed(5), 0.1) is Request.GIVE_BACK
+    assert joystick.on_joy(CENTRED, pressed(5), 0.1) is JoystickRequest.GIVE_BACK
     joystick.in_charge = False
-    assert joystick.on_joy(CENTRED, pressed(5), 0.2) is Request.NOTHING
-    assert joystick.on_joy(CENTRED, pressed(4), 0.3) is Request.TAKE_OVER
+    assert joystick.on_joy(CENTRED, pressed(5), 0.2) is JoystickRequest.NOTHING
+    assert joystick.on_joy(CENTRED, pressed(4), 0.3) is JoystickRequest.TAKE_OVER
 
 
 def test_stick_right_back_and_left_pedal_move_the_surfaces_from_their_trim():
@@ -139,7 +143,7 @@ def test_a_joystick_that_lacks_what_is_set_is_refused(axes, buttons, words):
 
 
 def test_commands_wait_for_their_stamp_in_its_order():
-    waiting, done = Waiting(), []
+    waiting, done = StampedCommands(), []
     for stamp in (30, 10, 20, 10):
         waiting.add(stamp, 'target', lambda stamp=stamp: done.append((stamp, len(done))), 5)
     for _, do in waiting.due(19):

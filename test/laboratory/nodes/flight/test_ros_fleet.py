@@ -26,7 +26,7 @@ pytest.importorskip('rosbags', reason='flights are read from their recordings')
 
 import numpy as np
 
-from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import Link, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
 from xplane_bridge.laboratory.open_flight import open_flight
@@ -48,7 +48,7 @@ IN_LOCKSTEP = Link(lockstep=True)
 def flown(order):
     with open_flight(order) as flight:
         flight.fly()
-        assert flight.state is State.OVER, flight.why
+        assert flight.state is FlightState.OVER, flight.why
         flight.close()
         return flight.histories(), flight.result(), flight.meetings
 
@@ -114,5 +114,5 @@ def test_an_autopilot_that_dies_is_named():
         flight.step(frames=1)
         os.kill(flight.flights['wing'].autopilot.pid, signal.SIGKILL)
         flight.fly()
-        assert flight.state is State.FAILED
+        assert flight.state is FlightState.FAILED
         assert 'wing.autopilot_node ended with code -9' in flight.why

@@ -33,7 +33,7 @@ from flight_states import Driver
 import numpy as np
 
 from xplane_bridge.laboratory.episodes.environment import FlightEnv
-from xplane_bridge.laboratory.flights.flight import Fault, State
+from xplane_bridge.laboratory.flights.flight import Fault, FlightState
 from xplane_bridge.laboratory.flights.order import FlownBy, Link, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError
 from xplane_bridge.laboratory.flights.scenario.events import parse as parse_event
@@ -126,16 +126,16 @@ def test_lockstep_equals_one_process_rounded_so_to_the_last_bit(sim, level, fram
 def test_a_killed_simulator_is_an_error_and_leaves_no_process():
     namespace = f'/killed_{os.getpid()}'
     flight = open_flight(by_actions(SCENARIO, namespace=namespace))
-    assert flight.start() is State.READY
+    assert flight.start() is FlightState.READY
     flight.step(ACTION)
     simulator, = (
         pid for pid, line in commands_with(f'__ns:={namespace}').items()
         if 'simulator_node' in line and 'supervisor.py' not in line)
     os.kill(simulator, 9)
     for _ in range(10):
-        if flight.step(ACTION) is not State.READY:
+        if flight.step(ACTION) is not FlightState.READY:
             break
-    assert flight.state is State.FAILED
+    assert flight.state is FlightState.FAILED
     assert 'simulator_node ended with code -9' in flight.why
     assert flight.fault is Fault.MACHINE
     assert not commands_with(f'__ns:={namespace}')
@@ -146,9 +146,9 @@ def test_a_killed_simulator_is_an_error_and_leaves_no_process():
 def test_a_stranger_who_commands_too_is_why_it_has_no_result(ros):
     namespace = f'/visited_{os.getpid()}'
     with open_flight(by_actions(SCENARIO, sim='direct', namespace=namespace)) as flight:
-        assert flight.start() is State.READY
+        assert flight.start() is FlightState.READY
         ros.observer.create_publisher(FlightControls, f'{namespace}/command/controls', 1)
-        while flight.step(ACTION) is State.READY:
+        while flight.step(ACTION) is FlightState.READY:
             pass
         assert flight.why.startswith(f'{namespace}/command/controls in ROS domain ')
         assert f'/observer, {namespace}/experiment, expected only experiment: ' in flight.why
@@ -158,18 +158,19 @@ def test_a_stranger_who_commands_too_is_why_it_has_no_result(ros):
 def test_its_states_are_those_of_a_flight_in_one_process():
     namespace = f'/states_{os.getpid()}'
     driver = Driver(open_flight(by_actions(BRIEF, namespace=namespace)), ACTION)
-    assert driver.do('step', 'history', 'observation', 'start') is State.READY
+    assert driver.do('step', 'history', 'observation', 'start') is FlightState.READY
     # At the first frame in which an action counts.
     assert driver.flight.time == pytest.approx(0.1)
-    assert driver.do(*['step', 'history', 'result', 'observation'] * 20, 'start') is State.READY
-    assert driver.do('fly', 'step', 'history', 'result', 'observation') is State.OVER
+    assert driver.do(
+        *['step', 'history', 'result', 'observation'] * 20, 'start') is FlightState.READY
+    assert driver.do('fly', 'step', 'history', 'result', 'observation') is FlightState.OVER
     # Its processes end with it, not with close().
     assert not commands_with(f'__ns:={namespace}')
     flown = driver.flight.history()
     assert flown.namespace == 'ros'
     assert len(flown.series['altitude'].times) == 61
     driver.do('close', 'close', 'history', 'result', 'start', 'step', 'fly')
-    assert driver.flight.state is State.CLOSED
+    assert driver.flight.state is FlightState.CLOSED
     assert driver.flight.flown == 1.0
 
 
@@ -177,7 +178,7 @@ def test_one_that_cannot_begin_has_failed_and_says_why():
     namespace = f'/failing_{os.getpid()}'
     too_fast = apply_start(BRIEF, Start(initial={'airspeed': 300.0}))
     driver = Driver(open_flight(by_actions(too_fast, namespace=namespace)), ACTION)
-    assert driver.do('fly') is State.FAILED
+    assert driver.do('fly') is FlightState.FAILED
     assert driver.flight.why.startswith('simulator_node ended with code 1: ')
     assert 'cannot be trimmed' in driver.flight.why
     assert driver.flight.fault is Fault.FLIGHT
@@ -187,7 +188,7 @@ def test_one_that_cannot_begin_has_failed_and_says_why():
 
 def test_one_that_is_closed_before_it_began_has_no_history():
     driver = Driver(open_flight(by_actions(BRIEF)), ACTION)
-    assert driver.do('close', 'history', 'result', 'start', 'step', 'fly') is State.CLOSED
+    assert driver.do('close', 'history', 'result', 'start', 'step', 'fly') is FlightState.CLOSED
 
 
 @pytest.mark.parametrize('killed', [False, True])

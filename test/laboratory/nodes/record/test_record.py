@@ -53,8 +53,8 @@ from xplane_bridge.laboratory.nodes.record import recorder as record  # noqa: E4
 from xplane_bridge.laboratory.nodes.record.recorder import (  # noqa: E402
     definition,
     Recorder,
+    SubscribedTopic,
     summary,
-    Topic,
 )
 from xplane_bridge.msg import Datarefs, FlightControls  # noqa: E402
 
@@ -503,13 +503,16 @@ def test_what_was_published_before_the_start_is_no_loss(ros, tmp_path):
 
 def test_the_summary_names_the_topics_that_lack_messages():
     topics = [
-        Topic(f'/uav/{name}', '', object, rosbag2.SequenceNumbers(0, before, lost), messages=10)
+        SubscribedTopic(
+            f'/uav/{name}', '', object, rosbag2.SequenceNumbers(0, before, lost), messages=10)
         for name, before, lost in (('a', 0, 2), ('b', 3, 7), ('c', 0, 0))]
-    topics.append(Topic('/uav/d', '', object, rosbag2.SequenceNumbers(known=False), messages=1))
+    topics.append(
+        SubscribedTopic('/uav/d', '', object, rosbag2.SequenceNumbers(known=False), messages=1))
     assert summary(topics) == (
         '31 messages of 4 topics, 9 (7 of /uav/b, 2 of /uav/a) lost, about 3 (3 of /uav/b) '
         'published between the start and discovery (not known for /uav/d)')
-    many = [Topic(f'/{number}', '', object, rosbag2.SequenceNumbers(0, 0, number), messages=1)
+    many = [SubscribedTopic(
+        f'/{number}', '', object, rosbag2.SequenceNumbers(0, 0, number), messages=1)
             for number in range(12)]
     assert '5 of /5, 4 of /4, 6 of 3 other topics) lost' in summary(many)
 

@@ -33,10 +33,17 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 import jsbsim
 
 from xplane_bridge.laboratory.control.gains import load
-from xplane_bridge.laboratory.control.tuning.tune import Limits
+from xplane_bridge.laboratory.control.tuning.tune import LoopRequirements
 from xplane_bridge.laboratory.envelope import envelope_table
-from xplane_bridge.laboratory.envelope.envelope import Job, NO_FLIGHT, Row, studied, Study, TRIMMED
-from xplane_bridge.laboratory.envelope.envelope_table import Envelope
+from xplane_bridge.laboratory.envelope.envelope import (
+    NO_FLIGHT,
+    PointJob,
+    Row,
+    studied,
+    Study,
+    TRIMMED,
+)
+from xplane_bridge.laboratory.envelope.envelope_table import EnvelopeTable
 
 FOOT = 0.3048
 Array = NDArray[np.float64]
@@ -47,7 +54,7 @@ STEPS = (0.1, 0.1, 0.1, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3, 2e-3, 2e-3, 2e-3, 2e-3)
 
 
 def found(study: Study, number: int = 0, **point: float) -> Row:
-    return studied(Job(study, number, point))
+    return studied(PointJob(study, number, point))
 
 
 def accelerations(fdm: Any, values: Sequence[float]) -> Array:
@@ -161,23 +168,23 @@ def test_a_heavier_aircraft_flies_at_a_greater_angle_and_is_slower_in_heave() ->
 
 
 @pytest.fixture(scope='module')
-def envelope() -> Envelope:
+def envelope() -> EnvelopeTable:
     axes = {'airspeed': (20.0, 90.0, 110.0), 'flaps': (0.0, 0.3)}
-    study = Study('T37', gains=load('T37'), limits=Limits(delay=0.05))
+    study = Study('T37', gains=load('T37'), limits=LoopRequirements(delay=0.05))
     points = [{'airspeed': airspeed, 'flaps': flaps}
               for airspeed in axes['airspeed'] for flaps in axes['flaps']]
-    return Envelope('T37', axes, [
+    return EnvelopeTable('T37', axes, [
         found(study, number, altitude_msl=3000.0, **point)
         for number, point in enumerate(points)])
 
 
-def written(envelope: Envelope, path: Path) -> Path:
+def written(envelope: EnvelopeTable, path: Path) -> Path:
     envelope_table.writer(str(path))(envelope)
     return path
 
 
 def test_json_and_csv_have_each_row_with_null_for_what_is_not_there(
-        envelope: Envelope, tmp_path: Path) -> None:
+        envelope: EnvelopeTable, tmp_path: Path) -> None:
     content = json.loads(written(envelope, tmp_path / 'e.json').read_text())
     assert content['axes'] == {'airspeed': [20.0, 90.0, 110.0], 'flaps': [0.0, 0.3]}
     assert [signal['name'] for signal in content['inputs']] == [
@@ -191,7 +198,7 @@ def test_json_and_csv_have_each_row_with_null_for_what_is_not_there(
     assert float(rows[4]['trim.throttle']) == envelope.rows[4]['trim.throttle']
 
 
-def test_parquet_has_nulls_and_matrices(envelope: Envelope, tmp_path: Path) -> None:
+def test_parquet_has_nulls_and_matrices(envelope: EnvelopeTable, tmp_path: Path) -> None:
     parquet = pytest.importorskip('pyarrow.parquet')
     table = parquet.read_table(written(envelope, tmp_path / 'e.parquet'))
     assert table['B'].to_pylist() == [row.get('B') for row in envelope.rows]
@@ -199,7 +206,9 @@ def test_parquet_has_nulls_and_matrices(envelope: Envelope, tmp_path: Path) -> N
     assert table['number'].to_pylist() == [*range(6)]
 
 
-def test_mat_and_json_are_read_into_python_control(envelope: Envelope, tmp_path: Path) -> None:
+def test_mat_and_json_are_read_into_python_control(
+    envelope: EnvelopeTable, tmp_path: Path
+) -> None:
     control = pytest.importorskip('control')
     scipy_io = pytest.importorskip('scipy.io')
     mat = scipy_io.loadmat(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import pytest
 
 from xplane_bridge.common.units import STANDARD_GRAVITY
-from xplane_bridge.simulation.aircraft.linear_model import LinearModel, Signal
+from xplane_bridge.simulation.aircraft.linear_model import LinearModel, ModelVariable
 from xplane_bridge.simulation.aircraft.studies.modes import compute_modes, levels, Mode, Modes
 
 LONGITUDINAL = ('true_airspeed', 'angle_of_attack', 'pitch', 'pitch_rate')
@@ -52,9 +52,9 @@ def model(longitudinal: tuple[complex, ...], lateral: tuple[complex, ...],
     c = np.zeros((1, 8))
     c[0, 1] = -per_alpha * STANDARD_GRAVITY
     return LinearModel(
-        'simple', 'by hand', 1000.0, 50.0, tuple(Signal(name, 'SI', 0.0) for name in names),
-        (), (Signal('specific_force_z', 'm/s2', -STANDARD_GRAVITY),), a, np.zeros((8, 0)), c,
-        np.zeros((1, 0)))
+        'simple', 'by hand', 1000.0, 50.0, tuple(ModelVariable(name, 'SI', 0.0) for name in names),
+        (), (ModelVariable('specific_force_z', 'm/s2', -STANDARD_GRAVITY),), a, np.zeros((8, 0)),
+        c, np.zeros((1, 0)))
 
 
 def test_the_modes_of_a_usual_aircraft() -> None:

@@ -31,9 +31,9 @@ from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.ardupilot import (
     add_options,
     ArdupilotFrontend,
-    Channels,
     make_frontend,
     Physics,
+    ServoChannels,
 )
 from xplane_bridge.simulation.peers.endpoints import UdpEndpoint
 from xplane_bridge.simulation.peers.faults import Faults
@@ -116,7 +116,7 @@ def test_malformed_frames_and_strangers_are_passed_over_until_the_peer_is_silent
 
 
 def physics():
-    return Physics(World(Aircraft()), Channels())
+    return Physics(World(Aircraft()), ServoChannels())
 
 
 def answered(one, count, *pwm, rate=RATE):
@@ -150,17 +150,17 @@ def test_the_owners_frames_do_not_move_it():
                                 'rudder': 0.5}),
     ((65535, 1, 65535, 0), {'aileron': 1.0, 'elevator': -1.0, 'throttle': 1.0})])
 def test_channels_move_controls_and_no_signal_moves_none(pwm, controls):
-    assert Channels().controls(pwm) == controls
+    assert ServoChannels().controls(pwm) == controls
 
 
 def test_channels_are_reversed_and_beyond_the_frame_ignored():
-    channels = Channels(
+    channels = ServoChannels(
         {'elevator': 1, 'flaps': 2, 'rudder': 20}, frozenset({'elevator', 'flaps'}))
     assert channels.controls((2000, 1250) + 14 * (0,)) == {'elevator': -1.0, 'flaps': 0.75}
 
 
 def test_a_frame_of_32_channels_moves_what_a_channel_above_16_moves():
-    frontend = ArdupilotFrontend(UdpEndpoint(), Channels({'aileron': 32, 'throttle': 3}))
+    frontend = ArdupilotFrontend(UdpEndpoint(), ServoChannels({'aileron': 32, 'throttle': 3}))
     with running(frontend), Sitl(frontend.endpoints[0].address) as sitl:
         for count in range(60):
             answer = sitl.ask(struct.pack(
@@ -173,7 +173,7 @@ def test_a_frame_of_32_channels_moves_what_a_channel_above_16_moves():
 def test_place_air_and_height_are_those_of_the_aircraft():
     aircraft = Aircraft()
     aircraft.set_wind(0.0, 10.0)
-    one = Physics(World(aircraft), Channels())
+    one = Physics(World(aircraft), ServoChannels())
     for count in range(30):
         found = json.loads(answered(one, count, 2000, 1500, 1700, 1500))
     s = aircraft.state

@@ -31,7 +31,7 @@ from xplane_bridge.commands import dissect, simulator
 from xplane_bridge.laboratory.flights.disturbed import happens
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.simulation.aircraft.initial import Initial
-from xplane_bridge.simulation.peers.ardupilot import Channels, Physics
+from xplane_bridge.simulation.peers.ardupilot import Physics, ServoChannels
 from xplane_bridge.simulation.peers.ardupilot.record import Record
 from xplane_bridge.simulation.peers.world import World
 
@@ -52,7 +52,7 @@ class Flight:
 
     def __init__(self, found, seed=0, record=None):
         self.aircraft = found.aircraft('c172p', found.start(Initial()), seed=seed)
-        self.physics = Physics(World(self.aircraft), Channels())
+        self.physics = Physics(World(self.aircraft), ServoChannels())
         self.record, self.count = record, 0
 
     def until(self, seconds, *pwm):

@@ -42,9 +42,9 @@ from xplane_bridge.bridges.simpit.session import registrable, SimpitSession, Tel
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.peers.faults import Faults
-from xplane_bridge.simulation.peers.server import running, Simulation
+from xplane_bridge.simulation.peers.server import running, SimulatedComputer
 from xplane_bridge.simulation.peers.simpit import FaultyLine, PluginSession, SimpitFrontend, Vessel
-from xplane_bridge.simulation.peers.simpit.frontend import Game
+from xplane_bridge.simulation.peers.simpit.frontend import SimulatedGame
 from xplane_bridge.simulation.peers.world import World
 
 DEADLINE = 60.0
@@ -258,7 +258,7 @@ def test_positive_axes_turn_nose_up_right_wing_down_nose_right(rotation, rate):
      {'lines': deque(['Simpit : a', 'c\0']), 'screen': deque(['c\0', 'Simpit : d'])}),
 ])
 def test_the_game_does_what_is_not_the_vessels(messages, lines, state):
-    game = Game()
+    game = SimulatedGame()
     assert [game.obey(message) for message in messages] == lines
     for name, value in state.items():
         found = getattr(game, name)
@@ -409,8 +409,8 @@ def test_commands_wait_while_the_game_is_frozen(path):
 
 
 def test_port_that_cannot_be_had_is_said(tmp_path):
-    simulation = Simulation([SimpitFrontend(ports=(f'pty:{tmp_path}/no/such/folder',))],
-                            lambda: World(Aircraft()))
+    simulation = SimulatedComputer([SimpitFrontend(ports=(f'pty:{tmp_path}/no/such/folder',))],
+                                   lambda: World(Aircraft()))
     with pytest.raises(LinkError, match='no/such/folder'):
         simulation.open(time.monotonic())
 

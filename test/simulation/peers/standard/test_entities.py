@@ -27,7 +27,7 @@ from xplane_bridge.simulation.peers.standard.entities import (
     BadPoseError,
     DYNAMIC_OBJECT,
     Entities,
-    Motion,
+    EntityMotion,
     ROBOT,
     UnknownNameError,
 )
@@ -147,7 +147,7 @@ def test_what_was_read_may_be_written_back(entities, world):
 
 def test_it_is_put_where_it_is_told_and_nothing_else_changes(entities, world):
     before, others = snapshot(world)
-    entities.place('aircraft_0', Motion(
+    entities.place('aircraft_0', EntityMotion(
         (0.0, 0.0, 700.0), NORTH, (-5.0, 40.0, 2.0), (0.0, 0.0, 0.1)))
     is_state(world, lat_deg=47.0, lon_deg=8.0, altitude_msl=1200.0, phi=0.0, theta=0.0, psi=0.0,
              v_north=40.0, v_east=-5.0, v_down=-2.0, p=0.0, q=0.0, r=-0.1)
@@ -159,9 +159,9 @@ def test_it_is_put_where_it_is_told_and_nothing_else_changes(entities, world):
 
 def test_a_pose_alone_takes_the_velocity_along(entities, world):
     speed = world.aircraft.state.ground_speed
-    entities.place('aircraft_0', Motion((0.0, 0.0, 700.0), NORTH), with_velocity=False)
+    entities.place('aircraft_0', EntityMotion((0.0, 0.0, 700.0), NORTH), with_velocity=False)
     assert world.aircraft.state.v_north == pytest.approx(speed, abs=0.3)
-    entities.place('aircraft_0', Motion(
+    entities.place('aircraft_0', EntityMotion(
         (9e9, 0.0, 0.0), LEVEL_EAST, (0.0, 30.0, 0.0)), with_pose=False)
     is_state(world, altitude_msl=1200.0, psi=0.0, v_north=30.0, v_east=0.0)
 
@@ -169,7 +169,7 @@ def test_a_pose_alone_takes_the_velocity_along(entities, world):
 def test_a_frame_is_another_aircraft(entities, world):
     world.teleport(0, pitch_deg=0.0, roll_deg=0.0, heading_deg=0.0)
     # 200 m ahead of a northbound aircraft, 100 m left, 50 m above, and faster.
-    entities.place('aircraft_4', Motion(
+    entities.place('aircraft_4', EntityMotion(
         (200.0, 100.0, 50.0), LEVEL_EAST, (60.0, 0.0, 0.0)), frame='aircraft_0')
     motion = entities.motion('aircraft_4')
     assert motion.position == pytest.approx((-100.0, 200.0, 1050.0), abs=0.05)
@@ -181,7 +181,7 @@ def test_trimmed_it_flies_on_in_wind_and_turbulence_as_it_was_put(entities, worl
     aircraft.set_controls(elevator=0.5, aileron=-0.3, throttle=0.1, flaps=0.3)
     aircraft.set_wind(6.0, -8.0)
     fuel = aircraft.state.fuel
-    entities.place('aircraft_0', Motion(
+    entities.place('aircraft_0', EntityMotion(
         (3000.0, 0.0, 1500.0), NORTH, (-8.0, 56.0, 0.0)), trimmed=True)
     state = aircraft.state
     # 3 km east of the datum the ground has fallen by 0.7 m, and north has turned by 0.03 degrees.
@@ -198,7 +198,7 @@ def test_trimmed_it_flies_on_in_wind_and_turbulence_as_it_was_put(entities, worl
 
 def test_one_that_cannot_be_trimmed_stays_where_it_is(entities, world):
     before = snapshot(world)
-    slow = Motion((0.0, 0.0, 700.0), NORTH, (0.0, 10.0, 0.0))
+    slow = EntityMotion((0.0, 0.0, 700.0), NORTH, (0.0, 10.0, 0.0))
     with pytest.raises(ValueError, match='cannot be trimmed at 19.4 kt'):
         entities.place('aircraft_0', slow, trimmed=True)
     with pytest.raises(ValueError, match='without airspeed'):
@@ -207,14 +207,14 @@ def test_one_that_cannot_be_trimmed_stays_where_it_is(entities, world):
     world.aircraft.fail_engine()
     before = snapshot(world)
     with pytest.raises(ValueError, match='engine'):
-        entities.place('aircraft_0', Motion((0.0, 0.0, 700.0), NORTH), with_velocity=False,
+        entities.place('aircraft_0', EntityMotion((0.0, 0.0, 700.0), NORTH), with_velocity=False,
                        trimmed=True)
     assert snapshot(world) == before
 
 
 def test_trimmed_traffic_holds_its_speed(entities, world):
     world.others[0].yoke_roll = 1.0
-    entities.place('aircraft_1', Motion((0.0, 50.0, 900.0), NORTH, (0.0, 70.0, 0.0)),
+    entities.place('aircraft_1', EntityMotion((0.0, 50.0, 900.0), NORTH, (0.0, 70.0, 0.0)),
                    trimmed=True)
     for _ in range(300):
         world.advance(1 / 60)
@@ -222,19 +222,23 @@ def test_trimmed_traffic_holds_its_speed(entities, world):
 
 
 @pytest.mark.parametrize(('name', 'motion', 'error', 'sentence'), [
-    ('aircraft_20', Motion((0.0, 0.0, 700.0), NORTH), UnknownNameError, 'are aircraft_0, air'),
-    ('aircraft_0', Motion((math.nan, 0.0, 700.0), NORTH), BadPoseError, 'finite'),
-    ('aircraft_0', Motion((0.0, 0.0, 700.0), (0.0, 0.0, 0.0, math.inf)), BadPoseError, 'finite'),
-    ('aircraft_0', Motion((0.0, 0.0, 700.0), (0.0, 0.0, 0.0, 0.0)), BadPoseError, 'norm'),
-    ('aircraft_0', Motion((0.0, 0.0, -700.0), NORTH), BadPoseError, 'below the ground'),
-    ('aircraft_0', Motion((0.0, 0.0, 30e3), NORTH), BadPoseError, 'beyond 25000 m'),
-    ('aircraft_0', Motion((0.0, 4.9e6, -1.5e6), NORTH), BadPoseError, 'm '),
-    ('aircraft_0', Motion((0.0, 0.0, 700.0), NORTH, (math.nan, 0.0, 0.0)), ValueError, 'finite'),
-    ('aircraft_0', Motion((0.0, 0.0, 700.0), NORTH, (500.0, 0.0, 0.0)), ValueError, '400 m/s'),
-    ('aircraft_0', Motion((0.0, 0.0, 700.0), NORTH, (0.0, 0.0, 0.0), (0.0, 30.0, 0.0)),
+    ('aircraft_20', EntityMotion((0.0, 0.0, 700.0), NORTH), UnknownNameError,
+     'are aircraft_0, air'),
+    ('aircraft_0', EntityMotion((math.nan, 0.0, 700.0), NORTH), BadPoseError, 'finite'),
+    ('aircraft_0', EntityMotion((0.0, 0.0, 700.0), (0.0, 0.0, 0.0, math.inf)), BadPoseError,
+     'finite'),
+    ('aircraft_0', EntityMotion((0.0, 0.0, 700.0), (0.0, 0.0, 0.0, 0.0)), BadPoseError, 'norm'),
+    ('aircraft_0', EntityMotion((0.0, 0.0, -700.0), NORTH), BadPoseError, 'below the ground'),
+    ('aircraft_0', EntityMotion((0.0, 0.0, 30e3), NORTH), BadPoseError, 'beyond 25000 m'),
+    ('aircraft_0', EntityMotion((0.0, 4.9e6, -1.5e6), NORTH), BadPoseError, 'm '),
+    ('aircraft_0', EntityMotion((0.0, 0.0, 700.0), NORTH, (math.nan, 0.0, 0.0)), ValueError,
+     'finite'),
+    ('aircraft_0', EntityMotion((0.0, 0.0, 700.0), NORTH, (500.0, 0.0, 0.0)), ValueError,
+     '400 m/s'),
+    ('aircraft_0', EntityMotion((0.0, 0.0, 700.0), NORTH, (0.0, 0.0, 0.0), (0.0, 30.0, 0.0)),
      ValueError, 'rad/s'),
-    ('aircraft_2', Motion((0.0, 0.0, 700.0), NORTH, (50.0, 0.0, 0.0)), ValueError, 'nose'),
-    ('aircraft_2', Motion((0.0, 0.0, 700.0), NORTH, (0.0, 90.0, 0.0)), ValueError, '80 m/s'),
+    ('aircraft_2', EntityMotion((0.0, 0.0, 700.0), NORTH, (50.0, 0.0, 0.0)), ValueError, 'nose'),
+    ('aircraft_2', EntityMotion((0.0, 0.0, 700.0), NORTH, (0.0, 90.0, 0.0)), ValueError, '80 m/s'),
 ])
 def test_what_cannot_be_is_refused_and_changes_nothing(
         entities, world, name, motion, error, sentence):
@@ -246,7 +250,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
 
 def test_an_unknown_frame_is_refused(entities):
     with pytest.raises(UnknownNameError, match="'world'"):
-        entities.place('aircraft_0', Motion((0.0, 0.0, 700.0), NORTH), frame='map')
+        entities.place('aircraft_0', EntityMotion((0.0, 0.0, 700.0), NORTH), frame='map')
 
 
 # Selection

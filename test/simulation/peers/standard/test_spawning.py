@@ -26,13 +26,17 @@ from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.direct import Inbox
 from xplane_bridge.simulation.peers.joining import join, part
 from xplane_bridge.simulation.peers.lockstep import Lockstep
-from xplane_bridge.simulation.peers.standard.control import RefusedError
-from xplane_bridge.simulation.peers.standard.entities import Entities, Motion, UnknownNameError
-from xplane_bridge.simulation.peers.standard.spawning import Request, Spawning
+from xplane_bridge.simulation.peers.standard.control import RequestRefusedError
+from xplane_bridge.simulation.peers.standard.entities import (
+    Entities,
+    EntityMotion,
+    UnknownNameError,
+)
+from xplane_bridge.simulation.peers.standard.spawning import Spawning, SpawnRequest
 from xplane_bridge.simulation.peers.world import World
 
-HIGH = Motion((1000.0, 200.0, 1500.0), (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)))
-WING = Request('wing', 'c172p', HIGH)
+HIGH = EntityMotion((1000.0, 200.0, 1500.0), (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)))
+WING = SpawnRequest('wing', 'c172p', HIGH)
 # Result.msg, and SpawnEntity.srv.
 UNSUPPORTED, NOT_FOUND, FAILED = 0, 2, 4
 NOT_UNIQUE, NAME_INVALID, FORMAT, NO_RESOURCE, NAMESPACE_INVALID = 101, 102, 103, 104, 105
@@ -60,13 +64,14 @@ def test_it_starts_with_the_place_and_heading_of_its_pose(entities):
     # 6378 km and a bit: a metre north is 9e-6 degrees.
     assert joining.initial.lat_deg == pytest.approx(47.4 + 200.0 * 9e-6, abs=1e-5)
     ahead = Spawning(entities, '').check(
-        replace(WING, motion=Motion((0.0, 100.0, 0.0), (1.0, 0.0, 0.0, 0.0)), frame='aircraft_0'),
+        replace(WING, motion=EntityMotion(
+            (0.0, 100.0, 0.0), (1.0, 0.0, 0.0, 0.0)), frame='aircraft_0'),
         [''])
     # To the left of one that flies east.
     assert ahead.initial.heading_deg == pytest.approx(90.0, abs=0.01)
     assert ahead.initial.lat_deg == pytest.approx(47.4 + 100.0 * 9e-6, abs=1e-5)
     low = Spawning(entities, '').check(
-        replace(WING, motion=Motion((0.0, 0.0, 431.0), (1.0, 0.0, 0.0, 0.0))), [''])
+        replace(WING, motion=EntityMotion((0.0, 0.0, 431.0), (1.0, 0.0, 0.0, 0.0))), [''])
     assert low.initial.parked
 
 
@@ -93,12 +98,12 @@ def test_it_starts_with_the_place_and_heading_of_its_pose(entities):
     ({'namespace': 'uav1'}, NAMESPACE_INVALID, 'that of another'),
     ({'namespace': '/sim/uav1'}, NAMESPACE_INVALID, 'that of another'),
     ({'namespace': '/fleet/uav2'}, NAMESPACE_INVALID, 'that of another'),
-    ({'motion': Motion((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))}, POSE, 'below the ground'),
-    ({'motion': Motion((0.0, 0.0, 1e3), (0.0, 0.0, 0.0, 0.0))}, POSE, 'norm'),
-    ({'motion': Motion((0.0, math.nan, 1e3), (1.0, 0.0, 0.0, 0.0))}, POSE, 'finite'),
+    ({'motion': EntityMotion((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))}, POSE, 'below the ground'),
+    ({'motion': EntityMotion((0.0, 0.0, 1e3), (0.0, 0.0, 0.0, 0.0))}, POSE, 'norm'),
+    ({'motion': EntityMotion((0.0, math.nan, 1e3), (1.0, 0.0, 0.0, 0.0))}, POSE, 'finite'),
 ])
 def test_what_cannot_be_spawned_is_refused_by_its_number(entities, changes, result, sentence):
-    with pytest.raises(RefusedError, match=sentence) as refused:
+    with pytest.raises(RequestRefusedError, match=sentence) as refused:
         Spawning(entities, '', '/sim').check(
             replace(WING, **changes), ['', 'uav1', '/fleet/uav2'])
     assert refused.value.result == result
@@ -154,7 +159,7 @@ def test_aircraft_join_and_leave_and_the_others_fly_on(entities, world):
             entities.remove(name)
     while len(world.flown) < 20:
         join(world, wing)
-    with pytest.raises(RefusedError, match='20 aircraft fly already') as refused:
+    with pytest.raises(RequestRefusedError, match='20 aircraft fly already') as refused:
         Spawning(entities, '').check(WING, [])
     assert refused.value.result == FAILED
 

@@ -19,11 +19,11 @@ import pytest
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
-from xplane_bridge.simulation.peers.server import Server, Simulation
+from xplane_bridge.simulation.peers.server import Server, SimulatedComputer
 from xplane_bridge.simulation.peers.standard.control import (
     INVALID_POSE,
     make_bounds,
-    RefusedError,
+    RequestRefusedError,
     StandardControl,
 )
 from xplane_bridge.simulation.peers.standard.filters import Box, Sphere, UnsupportedBoundsError
@@ -39,7 +39,7 @@ class Bench:
     """A simulation in which frames pass on request, and its standard control."""
 
     def __init__(self):
-        self.simulation = Simulation((), lambda: World(Aircraft()))
+        self.simulation = SimulatedComputer((), lambda: World(Aircraft()))
         self.simulation.open(0.0)
         self.server = Server(self.simulation)
         self.quits = 0
@@ -57,7 +57,7 @@ class Bench:
             self.simulation.frame(0.0)
 
     def refused(self, result, function, *arguments):
-        with pytest.raises(RefusedError) as error:
+        with pytest.raises(RequestRefusedError) as error:
             function(*arguments)
         assert error.value.result == result
         return str(error.value)

@@ -35,7 +35,7 @@ from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.peers import ulyssix
 from xplane_bridge.simulation.peers.faults import Faults
-from xplane_bridge.simulation.peers.server import Simulation
+from xplane_bridge.simulation.peers.server import SimulatedComputer
 from xplane_bridge.simulation.peers.world import World
 
 DESTINATION = ('127.0.0.1', 5000)
@@ -257,7 +257,7 @@ def test_the_quantities_are_the_aircrafts():
     aircraft = Aircraft(initial=Initial(lat_deg=47.5, lon_deg=8.5, altitude_msl=1500.0))
     world = World(aircraft)
     bench = Bench(ulyssix.DEFAULT_PARAMETERS, world=world)
-    simulation = Simulation([bench.frontend], lambda: world, frame_rate=60.0)
+    simulation = SimulatedComputer([bench.frontend], lambda: world, frame_rate=60.0)
     simulation.open(0.0)
     aircraft.set_controls(elevator=0.2, aileron=0.3)
     for number in range(1, 61):

@@ -23,7 +23,7 @@ import pytest
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
-from xplane_bridge.simulation.aircraft.geometry import LocalFrame
+from xplane_bridge.simulation.aircraft.geometry import XplaneLocalFrame
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xplane.commands import Commands
@@ -239,7 +239,7 @@ def test_origin_jumps_in_flight() -> None:
 
 
 def test_local_frame_round_trip() -> None:
-    frame = LocalFrame(47.5, 8.5)
+    frame = XplaneLocalFrame(47.5, 8.5)
     x, y, z = frame.to_local(47.2, 8.9, 2000.0)
     assert x > 30_000.0
     assert z > 33_000.0

@@ -36,7 +36,7 @@ from xplane_bridge.simulation.peers.endpoints import UdpEndpoint
 from xplane_bridge.simulation.peers.server import running
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xplane_udp import XplaneUdpFrontend
-from xplane_bridge.simulation.peers.xplane_udp.web_api import WebApi
+from xplane_bridge.simulation.peers.xplane_udp.web_api import SimulatedWebApi
 from xplane_bridge.simulation.peers.xplane_udp.web_server import WebServer
 
 DEADLINE = 30.0
@@ -52,7 +52,7 @@ class Client:
 
     def __init__(self, version='v3', xplane=None):
         self.world = World(Aircraft()) if xplane is None else xplane.store.world
-        self.xplane = xplane or WebApi(self.world)
+        self.xplane = xplane or SimulatedWebApi(self.world)
         self.peer = self.xplane.join(f'/api/{version}')
         self.number = 0
 
@@ -168,11 +168,11 @@ def test_v1_has_no_commands_and_other_paths_no_websocket():
     client = Client('v1')
     assert client.ask('command_set_is_active', commands=[]) == 'unknown_type'
     assert client.ask('dataref_subscribe_values', datarefs=[]) == 'success'
-    xplane = WebApi(client.world, 'v2')
+    xplane = SimulatedWebApi(client.world, 'v2')
     assert xplane.join('/api/v2') is not None
     for path in ('/api/v3', '/api/', '/', '/api/v2/datarefs'):
         assert xplane.join(path) is None
-    assert WebApi(client.world, 'disabled').join('/api/v2') is None
+    assert SimulatedWebApi(client.world, 'disabled').join('/api/v2') is None
 
 
 JSON = st.recursive(
@@ -206,7 +206,7 @@ def test_whatever_is_said_has_a_result():
 
 def test_a_burst_is_answered_a_stranger_is_refused_and_a_restart_ends_all():
     pytest.importorskip('wsproto', reason='wsproto is not installed')
-    from xplane_bridge.bridges.links.websocket_frames import Frames
+    from xplane_bridge.bridges.links.websocket_frames import WebSocketConnection
     web = WebServer(('127.0.0.1', 0))
     with running(XplaneUdpFrontend(UdpEndpoint(), sender=UdpEndpoint(), web=web)) as server:
         with socket.create_connection(web.address, DEADLINE) as plain:
@@ -215,7 +215,7 @@ def test_a_burst_is_answered_a_stranger_is_refused_and_a_restart_ends_all():
             # In one piece: so few bytes are sent at once.
             assert plain.recv(100).startswith(b'HTTP/1.1 400')
         with socket.create_connection(web.address, DEADLINE) as connection:
-            frames, heard = Frames.client('a', '/api/v3'), []
+            frames, heard = WebSocketConnection.client('a', '/api/v3'), []
 
             def receive(done):
                 while not done():

@@ -40,7 +40,7 @@ _SHORT = re.compile(r'\bg_0\b|\bg\b|\bkn\b|°C|°F')
 _PREFERRED = ('Pa', 'N', 'N*m', 'W', 'V')
 
 
-class Unit(NamedTuple):
+class UnitConversion(NamedTuple):
     """``value * factor + offset`` is the value in the unit named ``si``."""
 
     factor: float
@@ -68,7 +68,7 @@ def _registry() -> Any:
 
 
 @lru_cache(maxsize=1000)
-def find_unit(text: str, wanted: str = '') -> Unit | None:
+def find_unit(text: str, wanted: str = '') -> UnitConversion | None:
     """
     Return how a unit is converted to the ``wanted`` one, or to its SI unit if that is empty.
 
@@ -76,7 +76,7 @@ def find_unit(text: str, wanted: str = '') -> Unit | None:
     ImportError without pint.
     """
     if text == wanted:
-        return Unit(1.0, 0.0, wanted)
+        return UnitConversion(1.0, 0.0, wanted)
     registry = _registry()
     unit = _parsed(registry, text)
     try:
@@ -93,7 +93,8 @@ def find_unit(text: str, wanted: str = '') -> Unit | None:
         raise ValueError(f'unit {text!r} is not linear')
     if not offset:
         factor = one
-    return Unit(factor, offset, wanted or f'{target:~}'.replace('**', '^').replace(' ', ''))
+    return UnitConversion(
+        factor, offset, wanted or f'{target:~}'.replace('**', '^').replace(' ', ''))
 
 
 def unit_named(text: str) -> Any:

@@ -28,7 +28,7 @@ from xplane_bridge.bridges.conversions.geoid import Undulation
 from xplane_bridge.bridges.fdmdata import conversion as huginn
 from xplane_bridge.bridges.fdmdata.node.parameters import FdmdataParameters
 from xplane_bridge.bridges.fdmdata.protocol import Command, SensorReply
-from xplane_bridge.bridges.fdmdata.session import Wanted
+from xplane_bridge.bridges.fdmdata.session import PollEntry
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.stamps import write_stamp
 from xplane_bridge.bridges.nodes.vehicle.publisher import VehiclePublisher
@@ -69,10 +69,10 @@ TOPICS = frozenset[str]().union(*(entry.topics for entry in ENTRIES.values()))
 _KINDS = {'gps': Navigation, 'ins': Navigation, 'magnetic_field': MagneticField}
 
 
-def plan(given: FdmdataParameters, topics: frozenset[str]) -> dict[str, Wanted]:
+def plan(given: FdmdataParameters, topics: frozenset[str]) -> dict[str, PollEntry]:
     """Return what to poll for these topics."""
     return {
-        name: Wanted(entry.commands, rate) for name, entry in ENTRIES.items()
+        name: PollEntry(entry.commands, rate) for name, entry in ENTRIES.items()
         if entry.topics & topics and (rate := getattr(given, entry.rate))
     }
 
@@ -86,7 +86,7 @@ class Publisher:
         self.vehicle = VehiclePublisher(
             node, given, undulation=undulation,
             topics=('fix', 'imu/data', 'odom', 'datum', *_AIR))
-        self._reading = huginn.Reading(given.latitude, given.temperature_unit)
+        self._reading = huginn.Interpretation(given.latitude, given.temperature_unit)
         self._transforms = given.publish_tf or given.publish_enu_tf
         self._publishers = {
             topic: node.make_publisher(kind, topic) for topic, kind in _KINDS.items()}

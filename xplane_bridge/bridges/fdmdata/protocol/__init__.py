@@ -16,27 +16,29 @@
 
 from xplane_bridge.bridges.fdmdata.protocol.codec import decode, encode
 from xplane_bridge.bridges.fdmdata.protocol.messages import (
-    Accelerometer,
+    AccelerometerReply,
     Command,
-    Controls,
+    ControlPositions,
     CONTROLS_PORT,
     DATA_PORT,
     ErrorReply,
-    Gps,
-    Gyroscope,
-    Ins,
-    Magnetometer,
+    GpsReply,
+    GyroscopeReply,
+    InsReply,
+    MagnetometerReply,
     MESSAGES,
-    PitotTube,
+    PitotTubeReply,
     Reply,
-    Request,
     SENSOR_REPLIES,
     SensorReply,
-    StaticPressure,
-    Thermometer,
+    SensorRequest,
+    StaticPressureReply,
+    ThermometerReply,
 )
 
 __all__ = [
-    'Accelerometer', 'Command', 'Controls', 'CONTROLS_PORT', 'DATA_PORT', 'decode', 'encode',
-    'ErrorReply', 'Gps', 'Gyroscope', 'Ins', 'Magnetometer', 'MESSAGES', 'PitotTube', 'Reply',
-    'Request', 'SENSOR_REPLIES', 'SensorReply', 'StaticPressure', 'Thermometer']
+    'AccelerometerReply', 'Command', 'ControlPositions', 'CONTROLS_PORT', 'DATA_PORT', 'decode',
+    'encode',
+    'ErrorReply', 'GpsReply', 'GyroscopeReply', 'InsReply', 'MagnetometerReply', 'MESSAGES',
+    'PitotTubeReply', 'Reply',
+    'SensorRequest', 'SENSOR_REPLIES', 'SensorReply', 'StaticPressureReply', 'ThermometerReply']

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from xplane_bridge.bridges.fdmdata.protocol.messages import (
     Command,
-    Controls,
+    ControlPositions,
     ErrorReply,
-    Request,
     SENSOR_REPLIES,
     SensorReply,
+    SensorRequest,
 )
 from xplane_bridge.bridges.protocols.base import Body, Message, Sender
 from xplane_bridge.bridges.protocols.errors import ProtocolError
@@ -32,7 +32,7 @@ _OK = 0x00
 _ERROR = 0xff
 
 # The document's "12-16" for the throttle should be 12-15.
-_CONTROLS = Body(Controls, '>')
+_CONTROLS = Body(ControlPositions, '>')
 _REPLIES: dict[int, Body[SensorReply]] = {
     kind.command: Body(kind, '>', header=bytes((_OK, kind.command)))
     for kind in SENSOR_REPLIES}
@@ -50,7 +50,7 @@ def decode(data: bytes | bytearray | memoryview, sender: Sender) -> Message:
     return _decode_reply(data) if sender == 'peer' else _decode_request(data)
 
 
-def _decode_request(data: bytes | bytearray | memoryview) -> Request | Controls:
+def _decode_request(data: bytes | bytearray | memoryview) -> SensorRequest | ControlPositions:
     if len(data) == _CONTROLS.size:
         return _CONTROLS.unpack(data)
     if len(data) != 1:
@@ -59,7 +59,7 @@ def _decode_request(data: bytes | bytearray | memoryview) -> Request | Controls:
             'controls')
     if data[0] not in _REPLIES:
         raise ProtocolError(f'request: unknown command 0x{data[0]:02x}, expected 0x00 to 0x07')
-    return Request(Command(data[0]))
+    return SensorRequest(Command(data[0]))
 
 
 def _decode_reply(data: bytes | bytearray | memoryview) -> SensorReply | ErrorReply:
@@ -88,11 +88,11 @@ def encode(message: Message) -> bytes:
     enters Huginn's flight model unclamped and stays there: docs/wire/fdmdata.md, section 3), and
     for a reply value that float32 cannot represent.
     """
-    if isinstance(message, Request):
+    if isinstance(message, SensorRequest):
         return bytes((Command(message.command),))
     if isinstance(message, ErrorReply):
         return bytes((_ERROR,))
-    if isinstance(message, Controls):
+    if isinstance(message, ControlPositions):
         return _CONTROLS.pack(message)
     if isinstance(message, SensorReply):
         return _REPLIES[message.command].pack(message)

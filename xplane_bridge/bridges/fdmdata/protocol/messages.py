@@ -45,7 +45,7 @@ class Command(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request(Message):
+class SensorRequest(Message):
     """Request one sensor's data."""
 
     tag: ClassVar[str] = 'request'
@@ -67,7 +67,7 @@ class SensorReply(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Gps(SensorReply):
+class GpsReply(SensorReply):
     """
     Position over the ground (22 bytes).
 
@@ -86,7 +86,7 @@ class Gps(SensorReply):
 
 
 @dataclass(frozen=True, slots=True)
-class Accelerometer(SensorReply):
+class AccelerometerReply(SensorReply):
     """Specific force at the pilot's eye in m/s2, axes forward, right, down (14 bytes)."""
 
     tag: ClassVar[str] = 'accelerometer'
@@ -98,7 +98,7 @@ class Accelerometer(SensorReply):
 
 
 @dataclass(frozen=True, slots=True)
-class Gyroscope(SensorReply):
+class GyroscopeReply(SensorReply):
     """Body rates in degrees/s about forward, right, down (14 bytes)."""
 
     tag: ClassVar[str] = 'gyroscope'
@@ -110,7 +110,7 @@ class Gyroscope(SensorReply):
 
 
 @dataclass(frozen=True, slots=True)
-class Magnetometer(SensorReply):
+class MagnetometerReply(SensorReply):
     """Not implemented by Huginn: three zeros (14 bytes)."""
 
     tag: ClassVar[str] = 'magnetometer'
@@ -122,7 +122,7 @@ class Magnetometer(SensorReply):
 
 
 @dataclass(frozen=True, slots=True)
-class Thermometer(SensorReply):
+class ThermometerReply(SensorReply):
     """Air temperature: Celsius in the document, kelvin from the measured Huginn (6 bytes)."""
 
     tag: ClassVar[str] = 'thermometer'
@@ -132,7 +132,7 @@ class Thermometer(SensorReply):
 
 
 @dataclass(frozen=True, slots=True)
-class PitotTube(SensorReply):
+class PitotTubeReply(SensorReply):
     """Pressure in Pa: the measured Huginn sends dynamic, not total, pressure (6 bytes)."""
 
     tag: ClassVar[str] = 'pitot_tube'
@@ -142,7 +142,7 @@ class PitotTube(SensorReply):
 
 
 @dataclass(frozen=True, slots=True)
-class StaticPressure(SensorReply):
+class StaticPressureReply(SensorReply):
     """Ambient static pressure in Pa (6 bytes)."""
 
     tag: ClassVar[str] = 'static_pressure'
@@ -152,7 +152,7 @@ class StaticPressure(SensorReply):
 
 
 @dataclass(frozen=True, slots=True)
-class Ins(SensorReply):
+class InsReply(SensorReply):
     """
     Attitude and position (30 bytes).
 
@@ -184,7 +184,7 @@ class ErrorReply(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Controls(Message):
+class ControlPositions(Message):
     """
     Control positions (16 bytes), held by Huginn until the next datagram.
 
@@ -201,8 +201,9 @@ class Controls(Message):
 
 
 SENSOR_REPLIES: tuple[type[SensorReply], ...] = (
-    Gps, Accelerometer, Gyroscope, Magnetometer, Thermometer, PitotTube, StaticPressure, Ins)
+    GpsReply, AccelerometerReply, GyroscopeReply, MagnetometerReply, ThermometerReply,
+    PitotTubeReply, StaticPressureReply, InsReply)
 
 Reply: TypeAlias = SensorReply | ErrorReply
 
-MESSAGES = messages(bridge=(Request, Controls), peer=(*SENSOR_REPLIES, ErrorReply))
+MESSAGES = messages(bridge=(SensorRequest, ControlPositions), peer=(*SENSOR_REPLIES, ErrorReply))

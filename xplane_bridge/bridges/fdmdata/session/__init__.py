@@ -16,9 +16,9 @@
 
 from xplane_bridge.bridges.fdmdata.session.events import (
     PeerRecognized,
+    PollEntry,
     Statistics,
     Telemetry,
-    Wanted,
 )
 from xplane_bridge.bridges.fdmdata.session.listener import FdmdataListener
 from xplane_bridge.bridges.fdmdata.session.session import CONTROLS_CHANNEL, FdmdataSession
@@ -30,5 +30,5 @@ __all__ = [
     'PeerRecognized',
     'Statistics',
     'Telemetry',
-    'Wanted',
+    'PollEntry',
 ]

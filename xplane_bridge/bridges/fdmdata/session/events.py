@@ -24,7 +24,7 @@ from xplane_bridge.bridges.sessions import base
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PollEntry:
     """Sensors to poll together, and how many times per second."""
 
     commands: tuple[Command, ...]

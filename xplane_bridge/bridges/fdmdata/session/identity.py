@@ -24,8 +24,8 @@ from typing import NamedTuple
 from xplane_bridge.bridges.fdmdata.protocol import (
     Command,
     ErrorReply,
-    Gps,
-    Ins,
+    GpsReply,
+    InsReply,
     Reply,
     SensorReply,
 )
@@ -107,7 +107,7 @@ class _Fix(NamedTuple):
 
     asked_at: float
     at: float
-    reply: Gps | Ins
+    reply: GpsReply | InsReply
 
 
 class Track:
@@ -140,7 +140,7 @@ class Track:
         self, reply: SensorReply, asked_at: float, now: float, *, expected: bool = False
     ) -> Elsewhere:
         """Note a reply; return whether the aircraft is elsewhere."""
-        if not isinstance(reply, Gps | Ins) or not _is_place(reply):
+        if not isinstance(reply, GpsReply | InsReply) or not _is_place(reply):
             return Elsewhere.NO
         fix, last = _Fix(asked_at, now, reply), self._last
         if last is None:
@@ -217,7 +217,8 @@ class Track:
 
     def is_back(self, reply: SensorReply, seconds: float) -> bool:
         """Return whether it is where its last reset has put it, ``seconds`` ago at most."""
-        if self._initial is None or not isinstance(reply, Gps | Ins) or not _is_place(reply):
+        if self._initial is None or not isinstance(
+            reply, GpsReply | InsReply) or not _is_place(reply):
             return False
         distance = math.hypot(*_moved(self._initial, _Fix(0.0, 0.0, reply)))
         return distance <= _NEAR + abs(reply.airspeed) * seconds
@@ -253,7 +254,7 @@ def _through_air(fix: _Fix) -> tuple[float, float]:
     return fix.reply.airspeed * math.cos(heading), fix.reply.airspeed * math.sin(heading)
 
 
-def _is_place(reply: Gps | Ins) -> bool:
+def _is_place(reply: GpsReply | InsReply) -> bool:
     # A sum with infinity or NaN is not finite.
     return -90.0 <= reply.latitude <= 90.0 and math.isfinite(
         reply.longitude + reply.altitude + reply.airspeed + reply.heading)

@@ -33,7 +33,7 @@ STEP = 0.4
 RESET = 'reset'
 
 
-class _Expected(NamedTuple):
+class _ExpectedMotion(NamedTuple):
     """
     A pause (``runs`` False), its end, or a reset (None); since when, and its name for people.
 
@@ -54,7 +54,7 @@ _INSTEAD = {True: 'its data do not change', False: 'its data still change',
             None: 'the aircraft is not suddenly elsewhere'}
 
 
-class Motion:
+class AwaitedMotion:
     """
     Commands that are over when the data show that the simulation runs, or is held.
 
@@ -62,7 +62,7 @@ class Motion:
     """
 
     def __init__(self) -> None:
-        self._expected: list[_Expected] = []
+        self._expected: list[_ExpectedMotion] = []
         # Since when a reset is expected, and whether it was shown.
         self._resets_at = 0.0
         self._was_reset_at: float | None = None
@@ -97,7 +97,7 @@ class Motion:
 
     def expect(self, ticket: int, *, runs: bool, what: str, now: float) -> None:
         """Expect that the simulation runs, or is held, from now on."""
-        self._expected.append(_Expected(ticket, runs, now, what, now + SHOWN_WITHIN))
+        self._expected.append(_ExpectedMotion(ticket, runs, now, what, now + SHOWN_WITHIN))
 
     def begin_reset(self, now: float) -> None:
         """Note that a reset may show from now on."""
@@ -114,7 +114,7 @@ class Motion:
     def expect_reset(self, ticket: int, now: float) -> None:
         """Expect that a reset has shown since begin_reset(), or shows from now on."""
         self._expected.append(
-            _Expected(ticket, None, self._resets_at, RESET, now + SHOWN_WITHIN))
+            _ExpectedMotion(ticket, None, self._resets_at, RESET, now + SHOWN_WITHIN))
 
     def ended(self, absence: str, now: float) -> list[CommandDone]:
         """Return what the data show now, or have not shown in time; ``absence`` says why."""

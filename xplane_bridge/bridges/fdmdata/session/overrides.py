@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xplane_bridge.bridges.fdmdata.protocol import Controls
+from xplane_bridge.bridges.fdmdata.protocol import ControlPositions
 from xplane_bridge.bridges.sessions.ledger import Ledger
 from xplane_bridge.bridges.sessions.left import Left
 from xplane_bridge.bridges.sessions.repetition import Repetition
@@ -38,7 +38,7 @@ class Overrides:
     """
 
     def __init__(self) -> None:
-        self._known: Controls | None = None
+        self._known: ControlPositions | None = None
         self._overrides = Ledger[float]()
         self._giving = Repetition[str]()
         self._pause = Ledger[None]()
@@ -65,11 +65,11 @@ class Overrides:
         return self._paused_at
 
     @property
-    def known(self) -> Controls | None:
+    def known(self) -> ControlPositions | None:
         """Return what Huginn holds if nothing was lost, None if that is unknown."""
         return self._known
 
-    def merged(self, given: Mapping[str, float]) -> Controls:
+    def merged(self, given: Mapping[str, float]) -> ControlPositions:
         """
         Return all four controls: those given, and the others unchanged.
 
@@ -82,11 +82,11 @@ class Overrides:
                 raise ValueError(
                     'the first command must include the throttle, as FDMData sets all controls at '
                     'once and does not report them')
-            known = Controls(0.0, 0.0, 0.0, given['throttle'])
-        return Controls(**{
-            name: given.get(name, getattr(known, name)) for name in Controls.__slots__})
+            known = ControlPositions(0.0, 0.0, 0.0, given['throttle'])
+        return ControlPositions(**{
+            name: given.get(name, getattr(known, name)) for name in ControlPositions.__slots__})
 
-    def sent(self, controls: Controls, given: Mapping[str, float]) -> None:
+    def sent(self, controls: ControlPositions, given: Mapping[str, float]) -> None:
         """Record what was sent, and which of it was commanded."""
         self._known = controls
         for name in given:
@@ -111,7 +111,7 @@ class Overrides:
         given = [entry.value for entry in self._overrides.give_back() if entry.value in _SURFACES]
         if self._known is None or not given:
             return
-        self._known = Controls(0.0, 0.0, 0.0, self._known.throttle)
+        self._known = ControlPositions(0.0, 0.0, 0.0, self._known.throttle)
         for name in given:
             self._giving.begin(name, now)
 
@@ -125,7 +125,7 @@ class Overrides:
         """Give back again what is being given back: it may not have been heard."""
         self._giving.restart(now)
 
-    def due(self, now: float, seconds: float) -> Controls | None:
+    def due(self, now: float, seconds: float) -> ControlPositions | None:
         """Return what to send now, of what is given back for ``seconds`` seconds."""
         return self._known if self._giving.due(now, seconds) else None
 

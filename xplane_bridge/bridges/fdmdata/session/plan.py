@@ -20,7 +20,7 @@ from collections.abc import Mapping
 import math
 
 from xplane_bridge.bridges.fdmdata.protocol import Command
-from xplane_bridge.bridges.fdmdata.session.events import Wanted
+from xplane_bridge.bridges.fdmdata.session.events import PollEntry
 
 # Polls that are due this close together are merged.
 _SLACK = 0.001
@@ -35,23 +35,23 @@ Even a parked aircraft's accelerometer and gyroscope change; a position that jum
 RESTLESS = (Command.ACCELEROMETER, Command.GYROSCOPE, Command.INS)
 """Sensors that change with every step of a simulation that runs, one of them at least."""
 
-_ALWAYS = {WATCH: Wanted(RESTLESS, 2.0)}
+_ALWAYS = {WATCH: PollEntry(RESTLESS, 2.0)}
 
 
-class Plan:
+class PollPlan:
     """Entries, each with sensors and a rate, and when each is due."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, Wanted] = dict(_ALWAYS)
+        self._entries: dict[str, PollEntry] = dict(_ALWAYS)
         self._due = dict.fromkeys(_ALWAYS, 0.0)
         self._started_at = 0.0
 
     @property
-    def entries(self) -> Mapping[str, Wanted]:
+    def entries(self) -> Mapping[str, PollEntry]:
         """Return the entries by name."""
         return self._entries
 
-    def set(self, entries: Mapping[str, Wanted], now: float) -> None:
+    def set(self, entries: Mapping[str, PollEntry], now: float) -> None:
         """
         Use these entries from now on; new ones are due at once.
 

@@ -30,10 +30,10 @@ _CHANNELS = 16
 # A reply normally takes microseconds, but waits for a step of the flight model to end.
 TIMEOUT = 0.5
 
-_REQUESTS = {command: fdmdata.encode(fdmdata.Request(command)) for command in Command}
+_REQUESTS = {command: fdmdata.encode(fdmdata.SensorRequest(command)) for command in Command}
 
 
-class Poll:
+class SensorPoll:
     """
     Requests sent together, in order, the replies so far, and what was not delivered yet.
 
@@ -89,7 +89,7 @@ class Polls:
         self._statistics = statistics
         self._pool = ChannelPool('data', _CHANNELS)
         # By channel.
-        self.outstanding: dict[str, Poll] = {}
+        self.outstanding: dict[str, SensorPoll] = {}
 
     @property
     def deadline(self) -> float | None:
@@ -105,7 +105,7 @@ class Polls:
         channel = self._pool.take() if commands else None
         if channel is None:
             return []
-        self.outstanding[channel] = Poll(entries, commands, now)
+        self.outstanding[channel] = SensorPoll(entries, commands, now)
         self._statistics.requests += len(commands)
         return [(channel, _REQUESTS[command]) for command in commands]
 
@@ -117,7 +117,7 @@ class Polls:
         else:
             poll.errors += 1
 
-    def take(self, channel: str, reply: SensorReply) -> Poll | None:
+    def take(self, channel: str, reply: SensorReply) -> SensorPoll | None:
         """Add a reply to its poll, and return the poll; None if it is late or a duplicate."""
         poll = self.outstanding.get(channel)
         if poll is None or reply.command not in poll.waiting:
@@ -131,7 +131,7 @@ class Polls:
             del self.outstanding[channel]
         return poll
 
-    def give_up(self, now: float, *, every: bool = False) -> Iterator[tuple[str, Poll]]:
+    def give_up(self, now: float, *, every: bool = False) -> Iterator[tuple[str, SensorPoll]]:
         """
         Remove and yield polls that have timed out, or ``every`` poll, with its channel.
 
@@ -158,7 +158,7 @@ class Polls:
         """Return the channels to close."""
         return [(channel, None) for channel in self._pool.closed()]
 
-    def _miss(self, poll: Poll, unanswered: int) -> None:
+    def _miss(self, poll: SensorPoll, unanswered: int) -> None:
         """Count unanswered requests: those without an error reply are lost."""
         refused = min(unanswered, poll.errors)
         if not poll.lone:

@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from xplane_bridge.bridges.fdmdata.protocol import Command, SensorReply
-from xplane_bridge.bridges.fdmdata.session.events import Statistics, Wanted
-from xplane_bridge.bridges.fdmdata.session.plan import Plan
-from xplane_bridge.bridges.fdmdata.session.polls import Poll, Polls
+from xplane_bridge.bridges.fdmdata.session.events import PollEntry, Statistics
+from xplane_bridge.bridges.fdmdata.session.plan import PollPlan
+from xplane_bridge.bridges.fdmdata.session.polls import Polls, SensorPoll
 from xplane_bridge.bridges.sessions.base import Outgoing
 from xplane_bridge.bridges.sessions.leases import Leases
 
@@ -45,14 +45,14 @@ class Requests:
     """
 
     def __init__(self, statistics: Statistics) -> None:
-        self._plan = Plan()
+        self._plan = PollPlan()
         self._leases = Leases[Command](_PATIENCE, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
         self._refused: set[Command] = set()
         self._polls = Polls(statistics)
         self._probe_at = 0.0
 
     @property
-    def entries(self) -> Mapping[str, Wanted]:
+    def entries(self) -> Mapping[str, PollEntry]:
         """Return the entries of the plan by name."""
         return self._plan.entries
 
@@ -85,7 +85,7 @@ class Requests:
             return (self._probe_at,)
         return self._plan.deadline, self._leases.deadline, self._polls.deadline
 
-    def set(self, plan: Mapping[str, Wanted], now: float) -> None:
+    def set(self, plan: Mapping[str, PollEntry], now: float) -> None:
         """
         Poll these from now on.
 
@@ -133,7 +133,7 @@ class Requests:
         """Count an error reply for its poll."""
         self._polls.refuse(channel)
 
-    def take(self, channel: str, reply: SensorReply, now: float) -> Poll | None:
+    def take(self, channel: str, reply: SensorReply, now: float) -> SensorPoll | None:
         """Add a reply to its poll, and return the poll; None if it is late or a duplicate."""
         poll = self._polls.take(channel, reply)
         if poll is not None:
@@ -174,7 +174,7 @@ class Requests:
         """Return the channels to close."""
         return self._polls.closed()
 
-    def _end(self, poll: Poll, now: float) -> None:
+    def _end(self, poll: SensorPoll, now: float) -> None:
         if poll.lone and poll.errors and poll.commands[0] in self._leases:
             # Polled separately, and answered only with errors.
             self._refused.add(poll.commands[0])

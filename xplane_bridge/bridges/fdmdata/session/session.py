@@ -22,12 +22,12 @@ from typing import Any
 
 from xplane_bridge.bridges.fdmdata import protocol as fdmdata
 from xplane_bridge.bridges.fdmdata.protocol import Command, Reply, SensorReply
-from xplane_bridge.bridges.fdmdata.session.events import Statistics, Telemetry, Wanted
-from xplane_bridge.bridges.fdmdata.session.motion import Motion, SHOWN_WITHIN
+from xplane_bridge.bridges.fdmdata.session.events import PollEntry, Statistics, Telemetry
+from xplane_bridge.bridges.fdmdata.session.motion import AwaitedMotion, SHOWN_WITHIN
 from xplane_bridge.bridges.fdmdata.session.overrides import Overrides
 from xplane_bridge.bridges.fdmdata.session.peer import Peer
 from xplane_bridge.bridges.fdmdata.session.plan import RESTLESS, WATCH
-from xplane_bridge.bridges.fdmdata.session.polls import Poll
+from xplane_bridge.bridges.fdmdata.session.polls import SensorPoll
 from xplane_bridge.bridges.fdmdata.session.requests import Requests
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.sessions.base import (
@@ -83,7 +83,7 @@ class FdmdataSession(Session):
         self._address = address
         self._peer = Peer(address)
         self._overrides = Overrides()
-        self._motion = Motion()
+        self._motion = AwaitedMotion()
         self._tickets = Tickets()
         # Until when leaving lasts at most; None until its first poll.
         self._leave_at: float | None = None
@@ -148,7 +148,7 @@ class FdmdataSession(Session):
         self._expired += self._happen([Event.STOP], now, _DEACTIVATED)
         self._expired += self._happen(self._over(now), now, _DEACTIVATED)
 
-    def set_plan(self, plan: Mapping[str, Wanted], now: float) -> None:
+    def set_plan(self, plan: Mapping[str, PollEntry], now: float) -> None:
         """
         Poll these from now on.
 
@@ -284,7 +284,7 @@ class FdmdataSession(Session):
             self._motion.reset(now)
             self.forget_controls(now)
 
-    def _give_out(self, poll: Poll, now: float) -> list[Telemetry]:
+    def _give_out(self, poll: SensorPoll, now: float) -> list[Telemetry]:
         if not (ended := poll.ended()):
             return []
         return [

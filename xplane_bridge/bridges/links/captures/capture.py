@@ -36,9 +36,9 @@ from xplane_bridge.bridges.links.captures.ipv4 import (
     UDP,
 )
 from xplane_bridge.bridges.links.captures.pcap import (
+    CapturedPacket,
     CaptureError,
     is_capture,
-    Packet,
     read_packets,
 )
 from xplane_bridge.common.timing import SECOND_NS
@@ -171,7 +171,7 @@ def _unknown_link(link_type: int) -> CaptureError:
     return CaptureError(f'link type {link_type}, expected one of {expected}')
 
 
-def _datagram(packet: Packet, fragments: Fragments, tally: Tally) -> Datagram | None:
+def _datagram(packet: CapturedPacket, fragments: Fragments, tally: Tally) -> Datagram | None:
     """Return the UDP datagram in a packet, or the one it completes."""
     if packet.link_type not in LINK_TYPES:
         tally.unknown_links += 1
@@ -201,7 +201,7 @@ def _datagram(packet: Packet, fragments: Fragments, tally: Tally) -> Datagram | 
     return None
 
 
-def _over_ipv6(packet: Packet, begin: int, behind: int, tally: Tally) -> Datagram | None:
+def _over_ipv6(packet: CapturedPacket, begin: int, behind: int, tally: Tally) -> Datagram | None:
     """Return the UDP datagram whose segment is ``behind`` the IPv6 packet's headers."""
     frame = packet.data
     # 0 in a packet to be segmented by the network card: then it is everything that follows.
@@ -218,7 +218,7 @@ def _over_ipv6(packet: Packet, begin: int, behind: int, tally: Tally) -> Datagra
 
 
 def _over_ipv4(
-    packet: Packet, begin: int, fragments: Fragments, tally: Tally
+    packet: CapturedPacket, begin: int, fragments: Fragments, tally: Tally
 ) -> Datagram | None:
     """Return the UDP datagram in the IPv4 packet at ``begin``, or the one it completes."""
     frame = packet.data
@@ -245,7 +245,7 @@ def _over_ipv4(
 
 
 def _udp(
-    packet: Packet, hosts: tuple[str, str], segment: bytes, cut: int, tally: Tally
+    packet: CapturedPacket, hosts: tuple[str, str], segment: bytes, cut: int, tally: Tally
 ) -> Datagram | None:
     """Return the datagram in a UDP segment of which ``cut`` bytes were not captured."""
     if len(segment) < _UDP_HEADER.size:

@@ -64,7 +64,7 @@ class CaptureError(ValueError):
     """A file cannot be read as a capture, or not to its end; the text says where and why."""
 
 
-class Packet(NamedTuple):
+class CapturedPacket(NamedTuple):
     """
     One packet of a capture: ``data`` is what was captured of its ``size`` bytes.
 
@@ -87,7 +87,7 @@ def is_capture(beginning: bytes) -> bool:
             or beginning[:2] == _GZIP)
 
 
-def read_packets(stream: BinaryIO) -> Iterator[Packet]:
+def read_packets(stream: BinaryIO) -> Iterator[CapturedPacket]:
     """
     Yield the packets of a capture file, in order, as they are read.
 
@@ -199,7 +199,7 @@ class _Inflated(io.RawIOBase):
         return len(data)
 
 
-def _pcap(source: _Source, order: str, fraction_ns: int) -> Iterator[Packet]:
+def _pcap(source: _Source, order: str, fraction_ns: int) -> Iterator[CapturedPacket]:
     header = source.take(20, 'the file header', 0)
     # The upper bits of the link type describe a frame check sequence.
     link_type = struct.unpack_from(f'{order}I', header, 16)[0] & 0xffff
@@ -210,7 +210,7 @@ def _pcap(source: _Source, order: str, fraction_ns: int) -> Iterator[Packet]:
         what = f'packet {number}'
         _check_size(captured, what, offset)
         data = source.take(captured, what, offset)
-        yield Packet(
+        yield CapturedPacket(
             number, offset, seconds * SECOND_NS + fraction * fraction_ns, link_type, data,
             max(size, captured))
         number, offset = number + 1, source.offset
@@ -225,7 +225,7 @@ class _Interface(NamedTuple):
     offset_ns: int
 
 
-def _pcapng(source: _Source) -> Iterator[Packet]:
+def _pcapng(source: _Source) -> Iterator[CapturedPacket]:
     order = '<'
     interfaces: list[_Interface] = []
     number, stamp_ns = 1, 0
@@ -308,7 +308,7 @@ def _interface(body: bytes, order: str, what: str, offset: int) -> _Interface:
 def _packet(
     kind: int, body: bytes, order: str, interfaces: list[_Interface], number: int, offset: int,
     previous_ns: int,
-) -> Packet:
+) -> CapturedPacket:
     """Return the packet in a block; ``previous_ns`` is used if it has no time."""
     what = f'packet {number}'
     begin = 4 if kind == _SIMPLE_PACKET else 20
@@ -337,7 +337,7 @@ def _packet(
         raise CaptureError(
             f'{what} at offset {offset}: says {captured} bytes, its block has room for '
             f'{len(body) - begin}')
-    return Packet(
+    return CapturedPacket(
         number, offset, stamp_ns, interface.link_type, body[begin:begin + captured],
         max(size, captured))
 

@@ -33,8 +33,8 @@ from xplane_bridge.bridges.links.captures.capture import (
     Tally,
 )
 from xplane_bridge.bridges.links.loop import SessionLoop
-from xplane_bridge.bridges.links.session import Session
-from xplane_bridge.bridges.links.udp import Counters, LinkError
+from xplane_bridge.bridges.links.session import LinkSession
+from xplane_bridge.bridges.links.udp import LinkError, SocketCounters
 from xplane_bridge.common.plain_files import open_regular
 from xplane_bridge.common.timing import SECOND_NS
 
@@ -63,7 +63,7 @@ _END_OF_TIME_NS = 2**31 * SECOND_NS
 
 
 @dataclass(slots=True)
-class Progress:
+class ReplayProgress:
     """
     Progress of a replay: what the file contains, and what could not be played.
 
@@ -109,7 +109,7 @@ class ReplayLoop(SessionLoop):
     def __init__(
         self,
         path: str,
-        session: Session,
+        session: LinkSession,
         on_event: Callable[[Any, int], None],
         on_failure: Callable[[Exception], None],
         *,
@@ -132,7 +132,7 @@ class ReplayLoop(SessionLoop):
             raise LinkError(f'capture {path}: {error.strerror}') from error
         super().__init__(session, on_event, on_failure, name)
         self.finished = False
-        self._progress = Progress()
+        self._progress = ReplayProgress()
         self.path = path
         self._on_end = on_end
         self._holds = holds
@@ -142,7 +142,7 @@ class ReplayLoop(SessionLoop):
         self._sender = sender
         self._sender_port = sender_port
         self._speed = speed
-        self._counters = Counters()
+        self._counters = SocketCounters()
         self._asked: dict[bytes, str] = {}
         self._ports: dict[Address, str] = {}
         self._playing = False
@@ -175,12 +175,12 @@ class ReplayLoop(SessionLoop):
         super()._hand_out((), 0, failures)
         return result
 
-    def counters(self) -> Counters:
+    def counters(self) -> SocketCounters:
         """Return the datagrams so far; suppressed requests count as sent."""
         with self.lock:
             return replace(self._counters)
 
-    def progress(self) -> Progress:
+    def progress(self) -> ReplayProgress:
         """Return what has been read so far, and what could not be played."""
         with self.lock:
             tally = self._progress.tally

@@ -42,7 +42,7 @@ from xplane_bridge.bridges.nodes.common.diagnostics import (
     WARN,
 )
 from xplane_bridge.bridges.nodes.common.latched import LateHearing, once
-from xplane_bridge.bridges.nodes.common.services import Action, Service
+from xplane_bridge.bridges.nodes.common.services import AsyncActionServer, Service
 from xplane_bridge.bridges.nodes.common.stamps import Stamps
 from xplane_bridge.bridges.nodes.common.subscribers import (
     DIAGNOSTICS_PERIOD,
@@ -65,7 +65,7 @@ MOST = 10
 """Maximum number of messages of all kinds within a period."""
 
 
-class Throttle:
+class LogThrottle:
     """
     Decide which messages are logged: one of a kind in a PERIOD, and MOST in all.
 
@@ -153,7 +153,7 @@ class BridgeNode(ManagedParameters[Parameters]):
         # Ends the process, if it is this node's own.
         self.quit: Callable[[], None] | None = None
         self._begun = False
-        self._throttle = Throttle()
+        self._throttle = LogThrottle()
         self._refusing = threading.Lock()
         self._entities: list[tuple[Callable[[Any], Any], Any]] = []
         self._late: list[LateHearing] = []
@@ -297,7 +297,8 @@ class BridgeNode(ManagedParameters[Parameters]):
         it as cancelled if that was requested; ``refused(result, error)`` tells the client why,
         which a rejection could not.
         """
-        self._entities.append((Action.retire, Action(self, kind, name, handler, refused)))
+        self._entities.append(
+            (AsyncActionServer.retire, AsyncActionServer(self, kind, name, handler, refused)))
 
     def refuse(self, what: str, error: Exception) -> None:
         """Count and log a command that was not sent; one that was, and is not shown, is logged."""

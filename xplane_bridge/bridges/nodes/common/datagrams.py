@@ -23,7 +23,7 @@ from typing import Any
 from rclpy.task import Future
 
 from xplane_bridge.bridges.links.captures.replay import ReplayLoop
-from xplane_bridge.bridges.links.udp import Counters, RECEIVE_BUFFER
+from xplane_bridge.bridges.links.udp import RECEIVE_BUFFER, SocketCounters
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.bridges.nodes.common.lists import named
@@ -34,7 +34,7 @@ from xplane_bridge.common.text import counted
 _RECENT = 5.0
 
 
-class Pending:
+class AwaitedTickets:
     """
     Reads and commands of a session that coroutines wait for, by ticket.
 
@@ -90,10 +90,10 @@ class LinkReport:
     """The diagnostics status of a link's datagrams, from one second to the next."""
 
     def __init__(self) -> None:
-        self._before = Counters()
+        self._before = SocketCounters()
 
     def status(
-        self, counters: Counters, malformed: Mapping[str, int], last_error: str,
+        self, counters: SocketCounters, malformed: Mapping[str, int], last_error: str,
         *addresses: tuple[str, str], advice: str = '',
     ) -> Status:
         """
@@ -126,7 +126,7 @@ class LinkReport:
         ))
 
 
-def overload(now: Counters, before: Counters) -> str:
+def overload(now: SocketCounters, before: SocketCounters) -> str:
     """Return a message about datagrams dropped by the kernel in between; '' if none."""
     count, strangers = now.kernel_drops - before.kernel_drops, now.dropped - before.dropped
     if count <= 0:
@@ -143,7 +143,7 @@ def overload(now: Counters, before: Counters) -> str:
         f'sysctl -w net.core.rmem_max={RECEIVE_BUFFER}')
 
 
-class Rates:
+class RateMeter:
     """Rates of events per second since the last call."""
 
     def __init__(self) -> None:

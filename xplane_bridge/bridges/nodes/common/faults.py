@@ -30,7 +30,7 @@ _MOST_PLACES = 20
 _MOST_TEXT = 20_000
 
 
-class Faults:
+class InternalErrors:
     """
     What a session, or a handler of its events, has raised.
 

@@ -140,7 +140,7 @@ class Service(_Offer):
         self._node.destroy_service(self._service)
 
 
-class Action(_Offer):
+class AsyncActionServer(_Offer):
     """An action of BridgeNode.make_action()."""
 
     def __init__(

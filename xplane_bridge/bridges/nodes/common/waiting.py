@@ -29,18 +29,18 @@ _FURTHEST = 3600 * SECOND_NS
 
 
 @dataclass(order=True, slots=True)
-class _Command:
+class _StampedCommand:
     stamp: int
     number: int
     topic: str = field(compare=False)
     do: Callable[[], None] = field(compare=False)
 
 
-class Waiting:
+class StampedCommands:
     """Commands that wait for their stamp, in nanoseconds; 0 is the next state."""
 
     def __init__(self) -> None:
-        self._commands: list[_Command] = []
+        self._commands: list[_StampedCommand] = []
         self._number = 0
 
     def __len__(self) -> int:
@@ -61,7 +61,7 @@ class Waiting:
         if len(self._commands) >= _MOST:
             raise ValueError(f'{_MOST} commands are waiting for the state of their stamps')
         self._number += 1
-        insort(self._commands, _Command(stamp, self._number, topic, do))
+        insort(self._commands, _StampedCommand(stamp, self._number, topic, do))
 
     def due(self, stamp: int) -> list[tuple[str, Callable[[], None]]]:
         """Return, and forget, what is to be done for the state of that stamp, by topic."""

@@ -27,14 +27,14 @@ from xplane_bridge.bridges.links.loop import SessionLoop
 from xplane_bridge.bridges.links.session import SessionError
 from xplane_bridge.bridges.nodes.common.base import BridgeNode, CaptureParameters
 from xplane_bridge.bridges.nodes.common.datagrams import (
+    AwaitedTickets,
     capture_status,
     LinkReport,
-    Pending,
-    Rates,
+    RateMeter,
     values_status,
 )
 from xplane_bridge.bridges.nodes.common.diagnostics import ERROR, OK, STALE, Status, WARN
-from xplane_bridge.bridges.nodes.common.faults import Faults, MOST_IN_A_ROW
+from xplane_bridge.bridges.nodes.common.faults import InternalErrors, MOST_IN_A_ROW
 from xplane_bridge.bridges.nodes.common.lists import named
 from xplane_bridge.bridges.nodes.common.stamps import write_stamp
 from xplane_bridge.bridges.nodes.vehicle.clock import SimulatorClock
@@ -101,9 +101,9 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         self.session.release_timeout = getattr(
             self.parameters, 'release_timeout', RELEASE_TIMEOUT)
         self.left = Left()
-        self.faults = Faults()
+        self.faults = InternalErrors()
         self.link = self.make_replay() if self.plays_capture else self.make_link()
-        self.pending = Pending(self)
+        self.pending = AwaitedTickets(self)
         self.simulator_clock: SimulatorClock | None = None
         self.gates: dict[str, CommandGate] = {}
         self.plausibilities: dict[str, Plausibility] = {}
@@ -111,7 +111,7 @@ class Bridge(BridgeNode[P], Generic[P, S]):
         # Whether the simulator says that its aircraft has.
         self.has_crashed = False
         self._report = LinkReport()
-        self._rates = Rates()
+        self._rates = RateMeter()
         try:
             self.make_topics()
         except Exception:

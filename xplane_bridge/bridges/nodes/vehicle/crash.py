@@ -26,7 +26,7 @@ import math
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
-from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent, Kind
+from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent, AirframeEventKind
 
 TOPIC = 'crash'
 EXCEEDANCES = 'exceedances'
@@ -41,7 +41,8 @@ def to_status(event: AirframeEvent | None) -> DiagnosticStatus:
     status = DiagnosticStatus(name=STATUS, level=DiagnosticStatus.OK, message='whole')
     if event is not None:
         status.level = (
-            DiagnosticStatus.WARN if event.kind is Kind.BEYOND else DiagnosticStatus.ERROR)
+            DiagnosticStatus.WARN if event.kind is AirframeEventKind.BEYOND
+            else DiagnosticStatus.ERROR)
         status.message = str(event)
         status.values = [
             KeyValue(key='kind', value=event.kind.value),
@@ -54,7 +55,7 @@ def to_status(event: AirframeEvent | None) -> DiagnosticStatus:
 
 def reported() -> AirframeEvent:
     """Return a crash that a simulator reports, nobody knows how, at a time that is not known."""
-    return AirframeEvent(Kind.REPORTED, 'has_crashed', math.nan)
+    return AirframeEvent(AirframeEventKind.REPORTED, 'has_crashed', math.nan)
 
 
 def to_event(status: DiagnosticStatus) -> AirframeEvent | None:
@@ -63,7 +64,7 @@ def to_event(status: DiagnosticStatus) -> AirframeEvent | None:
     try:
         value, limit, at, pitch = (float(given[name]) for name in _NUMBERS)
         return AirframeEvent(
-            Kind(given['kind']), given['quantity'], value, limit, at, pitch, given['surface'],
-            given['hint'])
+            AirframeEventKind(given['kind']), given['quantity'], value, limit, at, pitch,
+            given['surface'], given['hint'])
     except (KeyError, ValueError):
         return None

@@ -120,14 +120,14 @@ class SimpitCommands:
         node.make_service(Trigger, 'resend', self._resend)
         node.make_service(SimpitPing, 'ping', self._ping)
 
-    def _send(self, what: str, *messages: simpit.Message | simpit.Packet) -> None:
+    def _send(self, what: str, *messages: simpit.SimpitMessage | simpit.Packet) -> None:
         """Send the commands of a message on topic ``what``, all or none. Raises ValueError."""
         if messages:
             self._node.link.call(
                 lambda now: self._node.session.send(messages, now, what=what))
 
     async def _send_and_wait(
-        self, what: str, message: simpit.Message, response: Trigger.Response,
+        self, what: str, message: simpit.SimpitMessage, response: Trigger.Response,
         shows: Shows = 'nothing',
     ) -> None:
         """Send a service's request; succeed when telemetry shows it, if anything can."""
@@ -142,7 +142,7 @@ class SimpitCommands:
     def _action_groups(self, message: SimpitActionCommand) -> None:
         verb = _verb(message)
         bits = sum(1 << group for group in set(message.groups) if group < _STANDARD_GROUPS)
-        commands: list[simpit.Message] = [
+        commands: list[simpit.SimpitMessage] = [
             simpit.SetActionGroup(False, group, GroupSetting[verb.upper()])
             for group in message.groups if group >= _STANDARD_GROUPS]
         if bits:
@@ -188,7 +188,7 @@ class SimpitCommands:
 
     def _camera(self, message: SimpitCamera) -> None:
         given = _CAMERA.given(message)
-        commands: list[simpit.Message] = []
+        commands: list[simpit.SimpitMessage] = []
         if 'mode' in given:
             commands.append(simpit.CameraMode(given.pop('mode')))
         steps = {name: axis_to_wire(name, value) for name, value in given.items()}

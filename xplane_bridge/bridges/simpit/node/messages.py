@@ -37,13 +37,13 @@ from xplane_bridge.bridges.simpit.node.topics import (
     IN_FLIGHT,
     IN_FORCE,
     JOINED,
+    MessageTopic,
     PACKETS,
     READ_BACK,
-    Topic,
     topics_of,
     withdrawn,
 )
-from xplane_bridge.bridges.simpit.protocol import Message, Profile
+from xplane_bridge.bridges.simpit.protocol import Profile, SimpitMessage
 from xplane_bridge.bridges.simpit.session import registrable, Telemetry
 from xplane_bridge.msg import SimpitAxes
 
@@ -148,7 +148,7 @@ class Publisher:
             self._send(PACKETS.name, stamp_ns)
 
     def _publish_meaning(
-        self, name: str, message: Message, joined: Mapping[str, Message], stamp_ns: int
+        self, name: str, message: SimpitMessage, joined: Mapping[str, SimpitMessage], stamp_ns: int
     ) -> None:
         """Publish a message, together with others of ``joined`` that belong to it."""
         if isinstance(message, simpit.SceneChange):
@@ -175,7 +175,7 @@ class Publisher:
             self._said.add(topic_of_all.name)
         self._send(topic_of_all.name, stamp_ns)
 
-    def _publish_alone(self, topic: Topic, message: Message, stamp_ns: int) -> None:
+    def _publish_alone(self, topic: MessageTopic, message: SimpitMessage, stamp_ns: int) -> None:
         output = self._outputs.get(topic.name)
         if output is None:
             return
@@ -186,7 +186,7 @@ class Publisher:
         self._said.add(topic.name)
         self._send(topic.name, stamp_ns)
 
-    def _fill_air(self, out: Any, message: simpit.Airspeed, air: Message | None) -> None:
+    def _fill_air(self, out: Any, message: simpit.Airspeed, air: SimpitMessage | None) -> None:
         out.indicated_airspeed = self.plausibility.air('indicated_airspeed', message.ias_mps)
         out.true_airspeed = out.angle_of_attack = out.sideslip = out.dynamic_pressure = math.nan
         # There are no axes of a wind that is never known.
@@ -201,7 +201,7 @@ class Publisher:
                 ('static_pressure', 'temperature', 'density'), conversions.air(air), strict=True):
             setattr(out, name, self.plausibility.air(name, value))
 
-    def _make(self, topic: Topic) -> None:
+    def _make(self, topic: MessageTopic) -> None:
         """Create the publisher of a topic and its message, if there is none."""
         if topic.name in self._outputs:
             return
@@ -223,7 +223,7 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _axes_in_force(messages: Mapping[str, Message]) -> dict[str, float]:
+def _axes_in_force(messages: Mapping[str, SimpitMessage]) -> dict[str, float]:
     return {
         name: conversions.axis_from_wire(getattr(message, source))
         for channel, message in messages.items()

@@ -30,7 +30,7 @@ from std_msgs.msg import Bool, String, UInt8
 from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.bridges.simpit import conversion as conversions
 from xplane_bridge.bridges.simpit import protocol as simpit
-from xplane_bridge.bridges.simpit.protocol import FlightFlags, GroupState, Message
+from xplane_bridge.bridges.simpit.protocol import FlightFlags, GroupState, SimpitMessage
 from xplane_bridge.common.controls import CONTROLS
 from xplane_bridge.common.units import DEGREE, STANDARD_GRAVITY
 from xplane_bridge.msg import (
@@ -67,12 +67,12 @@ Fill = Callable[[Any, Any], None]
 """Converts a protocol message to a ROS message; ValueError if it is meaningless."""
 
 
-def _fill_nothing(message: Message, out: Any) -> None:
+def _fill_nothing(message: SimpitMessage, out: Any) -> None:
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class MessageTopic:
     """A topic fed by one kind of message."""
 
     name: str
@@ -91,7 +91,7 @@ def _fields(**sources: str) -> Fill:
         (name, source, _FACTORS.get(source.rpartition('_')[2]))
         for name, source in sources.items()]
 
-    def fill(message: Message, out: Any) -> None:
+    def fill(message: SimpitMessage, out: Any) -> None:
         for name, source, factor in items:
             value = getattr(message, source)
             if factor is not None:
@@ -218,70 +218,73 @@ def _imu(message: simpit.Attitude, out: Imu) -> None:
 _ACTION_GROUPS = 'action_groups'
 _CUSTOM_GROUPS = 'custom_action_groups'
 
-IN_FLIGHT = Topic('in_flight', Bool, qos=LATCHED)
-PACKETS = Topic('packets', SimpitPacket, qos=_DEPTH)
+IN_FLIGHT = MessageTopic('in_flight', Bool, qos=LATCHED)
+PACKETS = MessageTopic('packets', SimpitPacket, qos=_DEPTH)
 
-TOPICS: dict[type[Message], tuple[Topic, ...]] = {
-    simpit.Altitude: (Topic(
+TOPICS: dict[type[SimpitMessage], tuple[MessageTopic, ...]] = {
+    simpit.Altitude: (MessageTopic(
         'altitude', SimpitAltitude, _fields(sea_level='sea_level_m', surface='surface_m')),),
-    simpit.Velocities: (Topic('velocities', SimpitVelocities, _fields(
+    simpit.Velocities: (MessageTopic('velocities', SimpitVelocities, _fields(
         orbital='orbital_mps', surface='surface_mps', vertical='vertical_mps')),),
-    simpit.Airspeed: (Topic('airspeed', SimpitAirspeed, _airspeed),),
-    simpit.Apsides: (Topic('apsides', SimpitApsides, _fields(
+    simpit.Airspeed: (MessageTopic('airspeed', SimpitAirspeed, _airspeed),),
+    simpit.Apsides: (MessageTopic('apsides', SimpitApsides, _fields(
         periapsis='periapsis_m', apoapsis='apoapsis_m')),),
-    simpit.ApsidesTime: (Topic('apsides_time', SimpitApsides, _apsides_time),),
-    simpit.Orbit: (Topic('orbit', SimpitOrbit, _fields(
+    simpit.ApsidesTime: (MessageTopic('apsides_time', SimpitApsides, _apsides_time),),
+    simpit.Orbit: (MessageTopic('orbit', SimpitOrbit, _fields(
         eccentricity='eccentricity', semi_major_axis='semi_major_m', inclination='inclination_deg',
         longitude_of_ascending_node='lan_deg', argument_of_periapsis='arg_pe_deg',
         true_anomaly='true_anomaly', mean_anomaly='mean_anomaly', period='period_s')),),
-    simpit.Target: (Topic('target', SimpitTarget, _fields(
+    simpit.TargetInfo: (MessageTopic('target', SimpitTarget, _fields(
         distance='distance_m', speed='speed_mps', true_heading='heading_deg', pitch='pitch_deg',
         velocity_true_heading='velocity_heading_deg', velocity_pitch='velocity_pitch_deg')),),
-    simpit.Intersects: (Topic('intersects', SimpitIntersects, _intersects),),
-    simpit.Manoeuvre: (Topic('manoeuvre', SimpitManoeuvre, _fields(
+    simpit.Intersects: (MessageTopic('intersects', SimpitIntersects, _intersects),),
+    simpit.ManoeuvreInfo: (MessageTopic('manoeuvre', SimpitManoeuvre, _fields(
         time='time_to_next_s', delta_v='dv_next_mps', duration='duration_next_s',
         total='dv_total_mps', true_heading='heading_deg', pitch='pitch_deg')),),
-    simpit.Resource: (Topic('resources', SimpitResources, _resource, _DEPTH),),
-    simpit.TacResources: (Topic(
+    simpit.Resource: (MessageTopic('resources', SimpitResources, _resource, _DEPTH),),
+    simpit.TacResources: (MessageTopic(
         'resources', SimpitResources, _tac('food', 'water', 'oxygen'), _DEPTH),),
-    simpit.TacWaste: (Topic(
+    simpit.TacWaste: (MessageTopic(
         'resources', SimpitResources, _tac('waste', 'liquid_waste', 'carbon_dioxide'), _DEPTH),),
-    simpit.CustomResources: (Topic('resources', SimpitResources, _custom_resources, _DEPTH),),
-    simpit.ActionStatus: (Topic(_ACTION_GROUPS, SimpitActionStatus, _action_status, LATCHED),),
+    simpit.CustomResources: (
+        MessageTopic('resources', SimpitResources, _custom_resources, _DEPTH),),
+    simpit.ActionStatus: (
+        MessageTopic(_ACTION_GROUPS, SimpitActionStatus, _action_status, LATCHED),),
     simpit.CustomActionGroupStatus: (
-        Topic(_CUSTOM_GROUPS, SimpitActionStatus, _custom_status, LATCHED),),
-    simpit.SasInfo: (Topic('sas', SimpitSas, _sas, LATCHED),),
-    simpit.DeltaV: (Topic(
+        MessageTopic(_CUSTOM_GROUPS, SimpitActionStatus, _custom_status, LATCHED),),
+    simpit.SasInfo: (MessageTopic('sas', SimpitSas, _sas, LATCHED),),
+    simpit.DeltaV: (MessageTopic(
         'delta_v', SimpitStages, _fields(stage='stage_dv_mps', total='total_dv_mps')),),
     simpit.DeltaVEnvironment: (
-        Topic('delta_v/sea_level', SimpitStages, _fields(
+        MessageTopic('delta_v/sea_level', SimpitStages, _fields(
             stage='stage_dv_asl', total='total_dv_asl')),
-        Topic('delta_v/vacuum', SimpitStages, _fields(
+        MessageTopic('delta_v/vacuum', SimpitStages, _fields(
             stage='stage_dv_vac', total='total_dv_vac'))),
-    simpit.BurnTime: (Topic(
+    simpit.BurnTime: (MessageTopic(
         'burn_time', SimpitStages, _fields(stage='stage_burn_s', total='total_burn_s')),),
-    simpit.Temperature: (Topic(
+    simpit.Temperature: (MessageTopic(
         'temperature_limits', SimpitTemperatureLimits,
         _fields(part='temp_pct', skin='skin_temp_pct')),),
-    simpit.FlightStatus: (Topic('flight_status', SimpitFlightStatus, _flight_status, LATCHED),),
-    simpit.Atmosphere: (Topic('atmosphere', SimpitAtmosphere, _atmosphere, LATCHED),),
+    simpit.FlightStatus: (
+        MessageTopic('flight_status', SimpitFlightStatus, _flight_status, LATCHED),),
+    simpit.Atmosphere: (MessageTopic('atmosphere', SimpitAtmosphere, _atmosphere, LATCHED),),
     simpit.Attitude: (
-        Topic('attitude', SimpitAttitude, _attitude), Topic('imu/data', Imu, _imu)),
+        MessageTopic('attitude', SimpitAttitude, _attitude), MessageTopic('imu/data', Imu, _imu)),
     simpit.SceneChange: (IN_FLIGHT,),
     simpit.SphereOfInfluence: (
-        Topic('sphere_of_influence', String, _fields(data='text'), LATCHED),),
-    simpit.VesselName: (Topic('vessel_name', String, _fields(data='text'), LATCHED),),
-    simpit.VesselChange: (Topic('vessel_change', UInt8, _fields(data='change')),),
+        MessageTopic('sphere_of_influence', String, _fields(data='text'), LATCHED),),
+    simpit.VesselName: (MessageTopic('vessel_name', String, _fields(data='text'), LATCHED),),
+    simpit.VesselChange: (MessageTopic('vessel_change', UInt8, _fields(data='change')),),
 }
 
 _ADVANCED = {
-    custom: Topic(name, SimpitActionStatus, _advanced_status, LATCHED)
+    custom: MessageTopic(name, SimpitActionStatus, _advanced_status, LATCHED)
     for custom, name in ((False, _ACTION_GROUPS), (True, _CUSTOM_GROUPS))}
 
 # These need several channels.
-AIR_DATA = Topic('air_data', AirData)
-READ_BACK = Topic('controls', FlightControls, qos=LATCHED)
-AXES = Topic('axes', SimpitAxes, qos=LATCHED)
+AIR_DATA = MessageTopic('air_data', AirData)
+READ_BACK = MessageTopic('controls', FlightControls, qos=LATCHED)
+AXES = MessageTopic('axes', SimpitAxes, qos=LATCHED)
 JOINED = {
     simpit.Airspeed: AIR_DATA,
     simpit.Rotation: READ_BACK,
@@ -302,7 +305,7 @@ IN_FORCE = {
 }
 
 
-def topics_of(kind: type[Message], channel: str) -> tuple[Topic, ...]:
+def topics_of(kind: type[SimpitMessage], channel: str) -> tuple[MessageTopic, ...]:
     """Return the topics that a message on this channel fills alone."""
     if kind is simpit.AdvancedActionStatus:
         # KSP2.

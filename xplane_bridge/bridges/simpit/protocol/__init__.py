@@ -73,11 +73,11 @@ from xplane_bridge.bridges.simpit.protocol.dialect import Dialect
 from xplane_bridge.bridges.simpit.protocol.framing import (
     Aa50Decoder,
     CobsDecoder,
-    Counters,
     Decoder,
     encode_frame,
     FRAME_OVERHEAD,
     Framing,
+    FramingCounters,
     make_decoder,
     MAX_CHANNEL,
     MAX_PAYLOAD,
@@ -99,7 +99,7 @@ from xplane_bridge.bridges.simpit.protocol.messages import (
     Verb,
     Wheel,
 )
-from xplane_bridge.bridges.simpit.protocol.payloads import Message
+from xplane_bridge.bridges.simpit.protocol.payloads import SimpitMessage
 from xplane_bridge.bridges.simpit.protocol.status import (
     ActionStatus,
     AdvancedActionStatus,
@@ -129,9 +129,9 @@ from xplane_bridge.bridges.simpit.protocol.telemetry import (
     DeltaV,
     DeltaVEnvironment,
     Intersects,
-    Manoeuvre,
+    ManoeuvreInfo,
     Orbit,
-    Target,
+    TargetInfo,
     Temperature,
     Velocities,
 )
@@ -141,15 +141,17 @@ __all__ = [
     'AGX_CUSTOM_GROUPS', 'Airspeed', 'Altitude', 'Apsides', 'ApsidesTime', 'Atmosphere',
     'AtmosphereFlags', 'Attitude', 'AutopilotMode', 'AXES', 'Axes', 'axis_message',
     'axis_messages', 'axis_values', 'BurnTime', 'CAMERA_MODES', 'CameraMode', 'CameraRotation',
-    'CameraTranslation', 'Channel', 'ClosePort', 'CobsDecoder', 'Counters', 'CustomActionGroups',
+    'CameraTranslation', 'Channel', 'ClosePort', 'CobsDecoder', 'FramingCounters',
+    'CustomActionGroups',
     'CustomActionGroupStatus', 'CustomAxes', 'CustomResources', 'decode', 'Decoder', 'DeltaV',
     'DeltaVEnvironment', 'Deregister', 'Dialect', 'EchoRequest', 'EchoResponse', 'encode',
     'encode_frame', 'encode_packet', 'FlightFlags', 'FlightStatus', 'FRAME_OVERHEAD', 'Framing',
     'GroupSetting', 'GroupState', 'Handshake', 'HandshakeType', 'Intersects', 'Keyboard',
-    'KeyModifiers', 'KSP1_ID', 'KSP2_ID', 'Log', 'LogFlags', 'make_decoder', 'Manoeuvre',
-    'MAX_CHANNEL', 'MAX_PAYLOAD', 'Message', 'MESSAGES', 'NavballMode', 'Orbit', 'Packet',
+    'KeyModifiers', 'KSP1_ID', 'KSP2_ID', 'Log', 'LogFlags', 'make_decoder', 'ManoeuvreInfo',
+    'MAX_CHANNEL', 'MAX_PAYLOAD', 'SimpitMessage', 'MESSAGES', 'NavballMode', 'Orbit', 'Packet',
     'Profile', 'PROFILES', 'Register', 'RequestMessage', 'RESERVED_CHANNELS', 'Resource',
     'Rotation', 'SasInfo', 'SasMode', 'SceneChange', 'Sender', 'Sent', 'SetActionGroup',
-    'SphereOfInfluence', 'StageEvent', 'STOCK_CUSTOM_GROUPS', 'TacResources', 'TacWaste', 'Target',
+    'SphereOfInfluence', 'StageEvent', 'STOCK_CUSTOM_GROUPS', 'TacResources', 'TacWaste',
+    'TargetInfo',
     'Temperature', 'THROTTLE', 'Throttle', 'TimeWarp', 'TimeWarpTo', 'Translation', 'Velocities',
     'Verb', 'VesselChange', 'VesselName', 'WarpCommand', 'WarpInstant', 'WARPS_UNTIL_2_3', 'Wheel']

@@ -40,7 +40,7 @@ from xplane_bridge.bridges.protocols.base import Codec, Sender
 from xplane_bridge.bridges.protocols.base import messages as by_sender
 from xplane_bridge.bridges.simpit.protocol import commands, messages, status, telemetry
 from xplane_bridge.bridges.simpit.protocol.framing import Framing, Packet
-from xplane_bridge.bridges.simpit.protocol.payloads import codec_of, Message
+from xplane_bridge.bridges.simpit.protocol.payloads import codec_of, SimpitMessage
 
 ENDS = {'bridge': 'device', 'peer': 'plugin'}
 """The documents' name for either sender."""
@@ -73,7 +73,7 @@ class Channel:
     id: int
     name: str
     sender: Sender
-    message: type[Message]
+    message: type[SimpitMessage]
     codec: Codec[Any]
     sizes: tuple[int, ...]
     sent: Sent = 'request'
@@ -127,7 +127,7 @@ class Profile:
 
 
 def _row(
-    channel_id: int, sender: Sender, message: type[Message], name: str = '', *,
+    channel_id: int, sender: Sender, message: type[SimpitMessage], name: str = '', *,
     codec: Codec[Any] | None = None, sizes: Iterable[int] | None = None, **options: Any,
 ) -> Channel:
     """Return a row whose omitted values come from its message class."""
@@ -208,7 +208,7 @@ _V1 = (
     _row(3, 'peer', status.SceneChange, sent='never'),
     # Sent in every game frame while a group is on, but not when the last one goes off.
     _row(23, 'peer', status.ActionStatus, sent='change'),
-    _row(25, 'peer', telemetry.Target, sizes=(8,), sent='tick', at_times=True),
+    _row(25, 'peer', telemetry.TargetInfo, sizes=(8,), sent='tick', at_times=True),
     _row(26, 'peer', status.SphereOfInfluence, sent='change'),
     _row(27, 'peer', telemetry.Airspeed, sizes=(8,), sent='tick'),
 )
@@ -258,9 +258,9 @@ _V2 = (
     _LOG,
     *_TELEMETRY_2,
     # The longer sizes are those of 2.1.
-    _row(25, 'peer', telemetry.Target, sent='tick', at_times=True),
+    _row(25, 'peer', telemetry.TargetInfo, sent='tick', at_times=True),
     _row(27, 'peer', telemetry.Airspeed, sizes=(8,), sent='tick'),
-    _row(34, 'peer', telemetry.Manoeuvre, sent='tick'),
+    _row(34, 'peer', telemetry.ManoeuvreInfo, sent='tick'),
     _row(43, 'peer', status.FlightStatus, sent='subscription'),
 )
 
@@ -271,9 +271,9 @@ _COBS = (
     _row(28, 'bridge', commands.NavballMode),
     _row(29, 'bridge', commands.RequestMessage),
     *_TELEMETRY_2,
-    _row(25, 'peer', telemetry.Target, sizes=(24,), sent='tick', at_times=True),
+    _row(25, 'peer', telemetry.TargetInfo, sizes=(24,), sent='tick', at_times=True),
     _row(27, 'peer', telemetry.Airspeed, sizes=(12,), sent='tick'),
-    _row(34, 'peer', telemetry.Manoeuvre, sizes=(24,), sent='tick'),
+    _row(34, 'peer', telemetry.ManoeuvreInfo, sizes=(24,), sent='tick'),
     _row(43, 'peer', status.FlightStatus, sizes=(8,), sent='subscription'),
     _row(46, 'peer', status.VesselName, sent='subscription'),
     _row(47, 'peer', messages.Rotation, sent='subscription'),

@@ -26,7 +26,7 @@ from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.simpit.protocol import commands, messages
 from xplane_bridge.bridges.simpit.protocol.channels import Channel, ENDS, Profile
 from xplane_bridge.bridges.simpit.protocol.framing import encode_frame, Packet
-from xplane_bridge.bridges.simpit.protocol.payloads import Message
+from xplane_bridge.bridges.simpit.protocol.payloads import SimpitMessage
 from xplane_bridge.common.text import counted
 
 # Time warps that plugins from 2.3 on lack: TimeWarpTo replaced them.
@@ -34,7 +34,7 @@ WARPS_UNTIL_2_3 = range(
     commands.WarpCommand.TO_MANOEUVRE, commands.WarpCommand.TO_MORNING + 1)
 
 
-def decode(packet: Packet, sender: Sender, profile: Profile) -> Message | Packet:
+def decode(packet: Packet, sender: Sender, profile: Profile) -> SimpitMessage | Packet:
     """
     Return the message in a packet of this sender, or the packet itself if its channel is unknown.
 
@@ -51,19 +51,19 @@ def decode(packet: Packet, sender: Sender, profile: Profile) -> Message | Packet
             raise ProtocolError(_wrong_size(profile, channel, payload))
     elif not payload:
         raise ProtocolError(f'{_place(profile, channel)}: no payload, need 1 byte or more')
-    message: Message = channel.codec.unpack(payload)
+    message: SimpitMessage = channel.codec.unpack(payload)
     return message
 
 
 def encode(
-    message: Message | Packet, sender: Sender, profile: Profile, *, agx: bool = False
+    message: SimpitMessage | Packet, sender: Sender, profile: Profile, *, agx: bool = False
 ) -> bytes:
     """Return the bytes on the wire; raises as encode_packet() and encode_frame() do."""
     return encode_frame(profile.framing, encode_packet(message, sender, profile, agx=agx))
 
 
 def encode_packet(
-    message: Message | Packet, sender: Sender, profile: Profile, *, agx: bool = False
+    message: SimpitMessage | Packet, sender: Sender, profile: Profile, *, agx: bool = False
 ) -> Packet:
     """
     Return the packet that carries a message of this sender; packets are returned unchanged.
@@ -98,7 +98,7 @@ def _wrong_size(profile: Profile, channel: Channel, payload: bytes) -> str:
     return f'{_place(profile, channel)}: {counted(len(payload), "payload byte")}, need {need}'
 
 
-def _check_profile(message: Message, profile: Profile, agx: bool) -> None:
+def _check_profile(message: SimpitMessage, profile: Profile, agx: bool) -> None:
     """Raise ValueError for values that only plugins of other profiles understand."""
     if isinstance(message, commands.CustomActionGroups):
         allowed = messages.AGX_CUSTOM_GROUPS if agx else messages.STOCK_CUSTOM_GROUPS

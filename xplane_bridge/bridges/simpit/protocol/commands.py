@@ -30,10 +30,10 @@ from xplane_bridge.bridges.protocols.base import (
     checked_int,
     declared,
     float32,
-    Form,
     int16,
     Pair,
     uint8,
+    WireForm,
 )
 from xplane_bridge.bridges.simpit.protocol.messages import (
     ActionGroup,
@@ -44,9 +44,9 @@ from xplane_bridge.bridges.simpit.protocol.messages import (
 from xplane_bridge.bridges.simpit.protocol.payloads import (
     encoded_text,
     from_channel,
-    Message,
     raw,
     rest,
+    SimpitMessage,
 )
 
 CAMERA_MODES = (*range(1, 7), 10, 20, *range(50, 54))
@@ -146,7 +146,7 @@ def _warp_command(what: str, value: Any) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Register(Message):
+class Register(SimpitMessage):
     """
     Register telemetry channels, 1..32 ids of 0..254 (protocol document, "Register Channel").
 
@@ -159,7 +159,7 @@ class Register(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Deregister(Message):
+class Deregister(SimpitMessage):
     """
     Deregister telemetry channels, 1..32 ids of 0..254.
 
@@ -172,7 +172,7 @@ class Deregister(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class StageEvent(Message):
+class StageEvent(SimpitMessage):
     """Stage button of plugins 0.2 to 0.5: stages where a byte other than 0 follows a 0."""
 
     tag: ClassVar[str] = 'stage_event'
@@ -181,7 +181,7 @@ class StageEvent(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class ClosePort(Message):
+class ClosePort(SimpitMessage):
     """
     Ask the plugin to close the port; value is ignored.
 
@@ -194,7 +194,7 @@ class ClosePort(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class ActionGroups(Message):
+class ActionGroups(SimpitMessage):
     """
     Activate, deactivate or toggle standard action groups.
 
@@ -216,7 +216,7 @@ class ActionGroups(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class CustomActionGroups(Message):
+class CustomActionGroups(SimpitMessage):
     """
     Activate, deactivate or toggle custom action groups.
 
@@ -237,7 +237,7 @@ class CustomActionGroups(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class SasMode(Message):
+class SasMode(SimpitMessage):
     """Choose the SAS mode: mode is 0..9, see AutopilotMode; SAS itself is an action group."""
 
     tag: ClassVar[str] = 'sas_mode'
@@ -246,16 +246,16 @@ class SasMode(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class CameraMode(Message):
+class CameraMode(SimpitMessage):
     """Choose the camera: mode is one of CAMERA_MODES."""
 
     tag: ClassVar[str] = 'camera_mode'
 
-    mode: int = declared(Form('B', _camera_mode))
+    mode: int = declared(WireForm('B', _camera_mode))
 
 
 @dataclass(frozen=True, slots=True)
-class CameraRotation(Message):
+class CameraRotation(SimpitMessage):
     """Turn the camera: axes -32768..32767; mask: 1 pitch, 2 roll, 4 yaw, 8 zoom."""
 
     tag: ClassVar[str] = 'camera_rotation'
@@ -268,7 +268,7 @@ class CameraRotation(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class CameraTranslation(Message):
+class CameraTranslation(SimpitMessage):
     """Move the camera: axes -32768..32767; mask: 1 x, 2 y, 4 z."""
 
     tag: ClassVar[str] = 'camera_translation'
@@ -280,7 +280,7 @@ class CameraTranslation(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class TimeWarp(Message):
+class TimeWarp(SimpitMessage):
     """
     Change the time warp.
 
@@ -290,11 +290,11 @@ class TimeWarp(Message):
 
     tag: ClassVar[str] = 'time_warp'
 
-    command: int = declared(Form('B', _warp_command))
+    command: int = declared(WireForm('B', _warp_command))
 
 
 @dataclass(frozen=True, slots=True)
-class Log(Message):
+class Log(SimpitMessage):
     """
     Write a line to the game's log; flags are LogFlags, text at most 31 bytes of UTF-8.
 
@@ -309,7 +309,7 @@ class Log(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Keyboard(Message):
+class Keyboard(SimpitMessage):
     """Press a key: modifiers are KeyModifiers, key a Windows virtual key code."""
 
     tag: ClassVar[str] = 'keyboard'
@@ -319,7 +319,7 @@ class Keyboard(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class CustomAxes(Message):
+class CustomAxes(SimpitMessage):
     """Set the four custom axes, -32768..32767 each; mask: 1, 2, 4, 8 in order."""
 
     tag: ClassVar[str] = 'custom_axes'
@@ -332,7 +332,7 @@ class CustomAxes(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class NavballMode(Message):
+class NavballMode(SimpitMessage):
     """Go to the next mode of the navball; value is ignored."""
 
     tag: ClassVar[str] = 'navball_mode'
@@ -341,7 +341,7 @@ class NavballMode(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class RequestMessage(Message):
+class RequestMessage(SimpitMessage):
     """Request an on-change channel to be sent again: its id, or 0 for all registered."""
 
     tag: ClassVar[str] = 'request_message'
@@ -350,7 +350,7 @@ class RequestMessage(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class TimeWarpTo(Message):
+class TimeWarpTo(SimpitMessage):
     """Warp to an instant, 0..6 as in WarpInstant, plus delay_s seconds (may be negative)."""
 
     tag: ClassVar[str] = 'time_warp_to'
@@ -360,7 +360,7 @@ class TimeWarpTo(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class SetActionGroup(Message):
+class SetActionGroup(SimpitMessage):
     """
     Set one action group of KSP2.
 

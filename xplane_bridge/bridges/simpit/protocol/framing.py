@@ -63,7 +63,7 @@ class Packet(Message):
 
 
 @dataclass(slots=True)
-class Counters:
+class FramingCounters:
     """
     What a decoder has counted since its creation.
 
@@ -95,7 +95,7 @@ class Decoder(ABC):
 
     def __init__(self, max_payload: int = MAX_PAYLOAD) -> None:
         """Accept payloads of 1..max_payload bytes (a real plugin takes 255, over COBS 250)."""
-        self.counters = Counters()
+        self.counters = FramingCounters()
         self._max_payload = max_payload
         self._pending = b''
 

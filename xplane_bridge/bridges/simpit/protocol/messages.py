@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Any, ClassVar, Literal
 
-from xplane_bridge.bridges.protocols.base import checked_int, declared, Form, int16, uint8
-from xplane_bridge.bridges.simpit.protocol.payloads import Message, raw
+from xplane_bridge.bridges.protocols.base import checked_int, declared, int16, uint8, WireForm
+from xplane_bridge.bridges.simpit.protocol.payloads import raw, SimpitMessage
 
 Verb = Literal['activate', 'deactivate', 'toggle']
 
@@ -62,7 +62,7 @@ class ActionGroup(IntFlag):
 
 def group_bits() -> Any:
     """Declare a byte of standard action groups."""
-    return declared(Form(
+    return declared(WireForm(
         'B', lambda what, value: checked_int(what, value, 0, 0x7f),
         lambda _, value: ActionGroup(value)))
 
@@ -76,7 +76,7 @@ def _to_type(what: str, value: int) -> HandshakeType | int:
 
 
 @dataclass(frozen=True, slots=True)
-class Handshake(Message):
+class Handshake(SimpitMessage):
     """
     Handshake, channel 0, both ways (protocol document, "Handshake packets").
 
@@ -87,12 +87,12 @@ class Handshake(Message):
 
     tag: ClassVar[str] = 'handshake'
 
-    handshake: HandshakeType | int = declared(Form('B', _known_type, _to_type))
+    handshake: HandshakeType | int = declared(WireForm('B', _known_type, _to_type))
     rest: bytes = raw(default=b'')
 
 
 @dataclass(frozen=True, slots=True)
-class EchoRequest(Message):
+class EchoRequest(SimpitMessage):
     """
     Echo request, channel 1, answered by an EchoResponse; payload has 1..32 bytes.
 
@@ -106,7 +106,7 @@ class EchoRequest(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class EchoResponse(Message):
+class EchoResponse(SimpitMessage):
     """Echo response, channel 2, without registration; payload is that of the request."""
 
     tag: ClassVar[str] = 'echo_response'
@@ -115,7 +115,7 @@ class EchoResponse(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Rotation(Message):
+class Rotation(SimpitMessage):
     """
     Rotation of the vessel: a command, or from 2.2 on the current value.
 
@@ -133,7 +133,7 @@ class Rotation(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Translation(Message):
+class Translation(SimpitMessage):
     """
     Translation of the vessel: a command, or from 2.2 on the current value.
 
@@ -149,7 +149,7 @@ class Translation(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Wheel(Message):
+class Wheel(SimpitMessage):
     """
     Wheel steering and throttle: a command, or from 2.2 on the current value.
 
@@ -165,7 +165,7 @@ class Wheel(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Throttle(Message):
+class Throttle(SimpitMessage):
     """
     Main throttle: a command, or from 2.2 on the current value.
 

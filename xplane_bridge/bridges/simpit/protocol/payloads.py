@@ -27,7 +27,7 @@ import struct
 from typing import Any, ClassVar, Generic, TypeVar
 
 from xplane_bridge.bridges.protocols import base
-from xplane_bridge.bridges.protocols.base import Body, Codec, declared, Form, forms
+from xplane_bridge.bridges.protocols.base import Body, Codec, declared, forms, WireForm
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.common.text import counted
 
@@ -37,7 +37,7 @@ _FROM_CHANNEL, _REST = 'from_channel', 'rest'
 LONGEST_TEXT = 32
 
 
-class Message(base.Message):
+class SimpitMessage(base.Message):
     """
     Base of every typed payload.
 
@@ -58,19 +58,19 @@ class Message(base.Message):
         return self.tag
 
 
-MessageT = TypeVar('MessageT', bound=Message)
+MessageT = TypeVar('MessageT', bound=SimpitMessage)
 
 
 def from_channel(tell: Callable[[str], Any]) -> Any:
     """Declare a field that is not in the payload: ``tell`` derives it from the channel's name."""
-    return declared(Form(_FROM_CHANNEL, unpack=lambda _, name: tell(name)))
+    return declared(WireForm(_FROM_CHANNEL, unpack=lambda _, name: tell(name)))
 
 
 def rest(
     pack: Callable[[str, Any], bytes], unpack: Callable[[str, bytes], Any], **default: Any
 ) -> Any:
     """Declare a field that takes the rest of the payload."""
-    return declared(Form(_REST, pack, unpack), **default)
+    return declared(WireForm(_REST, pack, unpack), **default)
 
 
 def raw(**default: Any) -> Any:

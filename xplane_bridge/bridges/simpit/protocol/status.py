@@ -29,16 +29,16 @@ from xplane_bridge.bridges.protocols.base import (
     any_float32,
     checked_int,
     declared,
-    Form,
     uint8,
     uint16,
+    WireForm,
 )
 from xplane_bridge.bridges.simpit.protocol.messages import ActionGroup, group_bits
 from xplane_bridge.bridges.simpit.protocol.payloads import (
     encoded_text,
     from_channel,
-    Message,
     rest,
+    SimpitMessage,
 )
 
 
@@ -110,7 +110,7 @@ def _unpack_states(what: str, data: bytes) -> tuple[GroupState, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class SceneChange(Message):
+class SceneChange(SimpitMessage):
     """
     The flight scene is ready (scene 0) or about to be left (1).
 
@@ -125,7 +125,7 @@ class SceneChange(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Resource(Message):
+class Resource(SimpitMessage):
     """
     Capacity and amount of one resource, in the game's units.
 
@@ -146,7 +146,7 @@ class Resource(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class TacResources(Message):
+class TacResources(SimpitMessage):
     """Supplies of the mod TAC Life Support: current before maximum, in its units."""
 
     tag: ClassVar[str] = 'tac_resources'
@@ -160,7 +160,7 @@ class TacResources(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class TacWaste(Message):
+class TacWaste(SimpitMessage):
     """Waste of the mod TAC Life Support: current before maximum, in its units."""
 
     tag: ClassVar[str] = 'tac_waste'
@@ -174,7 +174,7 @@ class TacWaste(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class CustomResources(Message):
+class CustomResources(SimpitMessage):
     """
     Four resources chosen in the plugin's configuration, current before maximum.
 
@@ -185,7 +185,7 @@ class CustomResources(Message):
     tag: ClassVar[str] = 'custom_resources'
 
     bank: int = from_channel(lambda channel: int(channel[-1]))
-    values: tuple[float, ...] = declared(Form('32s', _pack_eight, _unpack_eight))
+    values: tuple[float, ...] = declared(WireForm('32s', _pack_eight, _unpack_eight))
 
     @property
     def channel(self) -> str:
@@ -194,7 +194,7 @@ class CustomResources(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class ActionStatus(Message):
+class ActionStatus(SimpitMessage):
     """Standard action groups that are on."""
 
     tag: ClassVar[str] = 'action_status'
@@ -203,16 +203,16 @@ class ActionStatus(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class CustomActionGroupStatus(Message):
+class CustomActionGroupStatus(SimpitMessage):
     """Numbers (0..255) of the custom action groups that are on, in ascending order."""
 
     tag: ClassVar[str] = 'custom_action_group_status'
 
-    active: tuple[int, ...] = declared(Form('32s', _pack_set, _unpack_set))
+    active: tuple[int, ...] = declared(WireForm('32s', _pack_set, _unpack_set))
 
 
 @dataclass(frozen=True, slots=True)
-class SphereOfInfluence(Message):
+class SphereOfInfluence(SimpitMessage):
     """Name of the body in whose sphere of influence the vessel is, 1..32 ASCII characters."""
 
     tag: ClassVar[str] = 'sphere_of_influence'
@@ -221,7 +221,7 @@ class SphereOfInfluence(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class SasInfo(Message):
+class SasInfo(SimpitMessage):
     """SAS mode 0..9 as in SasMode, 255 for off; available has bit 1 << mode for each mode."""
 
     tag: ClassVar[str] = 'sas_info'
@@ -231,7 +231,7 @@ class SasInfo(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class FlightStatus(Message):
+class FlightStatus(SimpitMessage):
     """
     State of the flight, every field 0..255.
 
@@ -259,7 +259,7 @@ class FlightStatus(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class VesselName(Message):
+class VesselName(SimpitMessage):
     """Name of the vessel, truncated to 32 characters, ``?`` for non-ASCII ones."""
 
     tag: ClassVar[str] = 'vessel_name'
@@ -268,7 +268,7 @@ class VesselName(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class VesselChange(Message):
+class VesselChange(SimpitMessage):
     """The controlled vessel changed: 1 by switching, 2 by docking, 3 by undocking."""
 
     tag: ClassVar[str] = 'vessel_change'
@@ -277,7 +277,7 @@ class VesselChange(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class AdvancedActionStatus(Message):
+class AdvancedActionStatus(SimpitMessage):
     """
     States of the 16 standard or custom action groups of KSP2.
 
@@ -289,7 +289,7 @@ class AdvancedActionStatus(Message):
     tag: ClassVar[str] = 'advanced_action_status'
 
     custom: bool = from_channel(lambda channel: channel == 'advanced_custom_action_status')
-    states: tuple[GroupState, ...] = declared(Form('4s', _pack_states, _unpack_states))
+    states: tuple[GroupState, ...] = declared(WireForm('4s', _pack_states, _unpack_states))
 
     @property
     def channel(self) -> str:

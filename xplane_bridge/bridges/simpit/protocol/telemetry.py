@@ -26,7 +26,7 @@ from enum import IntFlag
 from typing import ClassVar
 
 from xplane_bridge.bridges.protocols.base import any_float32, int32, uint8
-from xplane_bridge.bridges.simpit.protocol.payloads import Message
+from xplane_bridge.bridges.simpit.protocol.payloads import SimpitMessage
 
 
 class AtmosphereFlags(IntFlag):
@@ -38,7 +38,7 @@ class AtmosphereFlags(IntFlag):
 
 
 @dataclass(frozen=True, slots=True)
-class Altitude(Message):
+class Altitude(SimpitMessage):
     """Height above the body's sea level, and above the ground (radar altitude), metres."""
 
     tag: ClassVar[str] = 'altitude'
@@ -48,7 +48,7 @@ class Altitude(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Apsides(Message):
+class Apsides(SimpitMessage):
     """Heights of periapsis and apoapsis, metres."""
 
     tag: ClassVar[str] = 'apsides'
@@ -58,7 +58,7 @@ class Apsides(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class ApsidesTime(Message):
+class ApsidesTime(SimpitMessage):
     """Time to periapsis and apoapsis, whole seconds, truncated toward 0; negative when past."""
 
     tag: ClassVar[str] = 'apsides_time'
@@ -68,7 +68,7 @@ class ApsidesTime(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Velocities(Message):
+class Velocities(SimpitMessage):
     """Orbital speed, speed over the surface and vertical speed (up positive), m/s."""
 
     tag: ClassVar[str] = 'velocities'
@@ -79,7 +79,7 @@ class Velocities(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Airspeed(Message):
+class Airspeed(SimpitMessage):
     """Indicated airspeed m/s, Mach number, and from 2.2 on the load factor in g."""
 
     tag: ClassVar[str] = 'airspeed'
@@ -91,7 +91,7 @@ class Airspeed(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Target(Message):
+class TargetInfo(SimpitMessage):
     """
     The vessel's target: distance in metres, speed relative to it in m/s.
 
@@ -111,7 +111,7 @@ class Target(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Manoeuvre(Message):
+class ManoeuvreInfo(SimpitMessage):
     """
     The next manoeuvre: time to it in s, its delta-v in m/s, burn time in s; total delta-v in m/s.
 
@@ -130,7 +130,7 @@ class Manoeuvre(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Orbit(Message):
+class Orbit(SimpitMessage):
     """
     Orbital elements: semi-major axis in metres, angles in degrees, period in seconds.
 
@@ -150,7 +150,7 @@ class Orbit(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaV(Message):
+class DeltaV(SimpitMessage):
     """Remaining delta-v of the current stage and of all stages, m/s."""
 
     tag: ClassVar[str] = 'delta_v'
@@ -160,7 +160,7 @@ class DeltaV(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaVEnvironment(Message):
+class DeltaVEnvironment(SimpitMessage):
     """Remaining delta-v, stage and total, at sea level and in vacuum, m/s."""
 
     tag: ClassVar[str] = 'delta_v_environment'
@@ -172,7 +172,7 @@ class DeltaVEnvironment(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class BurnTime(Message):
+class BurnTime(SimpitMessage):
     """Remaining burn time of the current stage and of all stages, seconds."""
 
     tag: ClassVar[str] = 'burn_time'
@@ -182,7 +182,7 @@ class BurnTime(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Temperature(Message):
+class Temperature(SimpitMessage):
     """Hottest part and hottest skin, in percent of their limits, capped at 255."""
 
     tag: ClassVar[str] = 'temperature'
@@ -192,7 +192,7 @@ class Temperature(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Atmosphere(Message):
+class Atmosphere(SimpitMessage):
     """Air around the vessel: AtmosphereFlags, density kg/m3, temperature K, pressure kPa."""
 
     tag: ClassVar[str] = 'atmosphere'
@@ -204,7 +204,7 @@ class Atmosphere(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Attitude(Message):
+class Attitude(SimpitMessage):
     """
     Heading, pitch and roll of the vessel and directions of its two velocities, all in degrees.
 
@@ -223,7 +223,7 @@ class Attitude(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Intersects(Message):
+class Intersects(SimpitMessage):
     """
     Two encounters with the target's orbit (KSP2): distance m, time s, relative speed m/s.
 

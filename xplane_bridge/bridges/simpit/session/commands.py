@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.simpit import protocol as simpit
-from xplane_bridge.bridges.simpit.protocol import Message, Packet, Profile
+from xplane_bridge.bridges.simpit.protocol import Packet, Profile, SimpitMessage
 from xplane_bridge.bridges.simpit.session.events import Game
 
 # Equivalents in 2.0 to 2.2 of commands that have a channel of their own in 2.3, where they exist.
@@ -40,12 +40,12 @@ _OWN = (simpit.Handshake, simpit.Register, simpit.Deregister, simpit.EchoRequest
 class Part(NamedTuple):
     """One packet of a command, and its bytes on the wire."""
 
-    message: Message | Packet
+    message: SimpitMessage | Packet
     data: bytes
 
 
 def prepare(
-    message: Message | Packet, profile: Profile, *, agx: bool, game: Game | None
+    message: SimpitMessage | Packet, profile: Profile, *, agx: bool, game: Game | None
 ) -> list[Part]:
     """
     Return the packets that real plugins of the profile need for a command.
@@ -59,8 +59,8 @@ def prepare(
 
 
 def _parts(
-    message: Message | Packet, profile: Profile, game: Game | None
-) -> list[Message | Packet]:
+    message: SimpitMessage | Packet, profile: Profile, game: Game | None
+) -> list[SimpitMessage | Packet]:
     if isinstance(message, Packet):
         return [_checked(message, profile)]
     if isinstance(message, _OWN):
@@ -80,7 +80,7 @@ def _parts(
     return [message]
 
 
-def is_obeyed_anywhere(message: Message | Packet, profile: Profile) -> bool:
+def is_obeyed_anywhere(message: SimpitMessage | Packet, profile: Profile) -> bool:
     """Return whether a plugin accepts this outside the flight scene too, or may do so."""
     if isinstance(message, Packet):
         row = profile.find('bridge', message.channel)
@@ -90,7 +90,7 @@ def is_obeyed_anywhere(message: Message | Packet, profile: Profile) -> bool:
         if row.sender == 'bridge' and row.name == message.channel)
 
 
-def _checked(packet: Packet, profile: Profile) -> Message | Packet:
+def _checked(packet: Packet, profile: Profile) -> SimpitMessage | Packet:
     """
     Return a raw packet, or the axes or action groups in it: taken or paced in whatever form.
 
@@ -108,7 +108,7 @@ def _checked(packet: Packet, profile: Profile) -> Message | Packet:
     return message if isinstance(message, simpit.Axes | simpit.ActionGroups) else packet
 
 
-def axes_in(command: Message | Packet, profile: Profile | None) -> frozenset[str]:
+def axes_in(command: SimpitMessage | Packet, profile: Profile | None) -> frozenset[str]:
     """Return the axes that a command sets, in whatever form it comes, by name."""
     if isinstance(command, Packet) and profile is not None:
         try:
@@ -140,14 +140,14 @@ def request_for(channel: str, profile: Profile) -> simpit.RequestMessage:
     return simpit.RequestMessage(row.id)
 
 
-def _warp_to(message: simpit.TimeWarpTo, profile: Profile) -> list[Message | Packet]:
+def _warp_to(message: simpit.TimeWarpTo, profile: Profile) -> list[SimpitMessage | Packet]:
     """
     Return what makes a plugin warp to a target.
 
     If it may be 2.2 or 2.3, it gets both: each ignores what is meant for the other
     (docs/reference/peers/simpit.md, "2.2 or 2.3").
     """
-    parts: list[Message | Packet] = []
+    parts: list[SimpitMessage | Packet] = []
     has_channel = any(row.message is simpit.TimeWarpTo for row in profile.channels)
     target = _WARP_TARGETS.get(simpit.WarpInstant(message.instant))
     if target is not None and not message.delay_s and profile.name != 'v2.3':

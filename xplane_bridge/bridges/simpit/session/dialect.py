@@ -50,7 +50,7 @@ def chosen_profile(name: str) -> Profile | None:
     return PROFILES.get(name)
 
 
-class Dialect:
+class SpokenDialect:
     """
     The profile in use, and the evidence that tells profiles apart.
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from xplane_bridge.bridges.sessions import base
-from xplane_bridge.bridges.simpit.protocol import Message, Packet, Profile
+from xplane_bridge.bridges.simpit.protocol import Packet, Profile, SimpitMessage
 
 
 class Game(Enum):
@@ -46,7 +46,7 @@ class Telemetry(base.Telemetry):
     """
 
     packet: Packet | None
-    beside: Mapping[str, Message] = field(default_factory=dict)
+    beside: Mapping[str, SimpitMessage] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

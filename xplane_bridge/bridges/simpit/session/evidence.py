@@ -33,7 +33,7 @@ _WHY = {
     'resent': ': nothing has arrived on the channels that are sent on change'}
 
 
-class _Expected(NamedTuple):
+class _ExpectedEffect(NamedTuple):
     """A command that was sent, or waits to be (``until`` None), and what it was before."""
 
     what: str
@@ -51,12 +51,12 @@ class Evidence:
 
     def __init__(self) -> None:
         self._stage: int | None = None
-        self._expected: dict[int, _Expected] = {}
+        self._expected: dict[int, _ExpectedEffect] = {}
 
     def expect(self, ticket: int, what: str, shows: Shows, *, requested: bool) -> None:
         """Expect that a command with this ticket shows; ``requested``: what is sent on change."""
         if (shows == 'stage' and self._stage is not None) or (shows == 'resent' and requested):
-            self._expected[ticket] = _Expected(what, shows, self._stage)
+            self._expected[ticket] = _ExpectedEffect(what, shows, self._stage)
 
     def sent(self, ended: Iterable[CommandDone], now: float) -> list[CommandDone]:
         """Return which of the commands that have left, or have not, are over."""
@@ -108,6 +108,8 @@ class Evidence:
             (item.until for item in self._expected.values() if item.until is not None),
             default=None)
 
-    def _end(self, ticket: int, item: _Expected, message: str, error: str = '') -> CommandDone:
+    def _end(
+        self, ticket: int, item: _ExpectedEffect, message: str, error: str = ''
+    ) -> CommandDone:
         del self._expected[ticket]
         return CommandDone(ticket, item.what, error, message)

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 from xplane_bridge.bridges.sessions.machine import Event
 from xplane_bridge.bridges.simpit import protocol as simpit
-from xplane_bridge.bridges.simpit.protocol import Message, Packet
+from xplane_bridge.bridges.simpit.protocol import Packet, SimpitMessage
 
 SILENCE = 2.0
 """Seconds without telemetry after which the game is not in the flight scene, or gone."""
@@ -31,7 +31,7 @@ _STRAY = 0.5
 _REGISTERED = 1.0
 
 
-class Flight:
+class FlightScene:
     """
     The flight scene of the game: plugins send telemetry in it only, and obey in it only.
 
@@ -77,7 +77,7 @@ class Flight:
         return 'the game on {} is not in the flight scene: no telemetry arrives'
 
     def on_message(
-        self, message: Message | Packet, now: float, *, flying: bool
+        self, message: SimpitMessage | Packet, now: float, *, flying: bool
     ) -> Iterable[Event]:
         """
         Process a packet on a registered channel; return what it shows, in order.

@@ -28,9 +28,9 @@ from xplane_bridge.bridges.simpit.protocol import (
     axis_message,
     axis_values,
     KeyModifiers,
-    Message,
     Packet,
     Profile,
+    SimpitMessage,
     THROTTLE,
 )
 from xplane_bridge.bridges.simpit.session.ownership import Ownership
@@ -178,7 +178,7 @@ class Overrides:
         """Return what was given back and is being repeated."""
         return tuple(self._giving)
 
-    def note(self, message: Message | Packet, profile: Profile) -> None:
+    def note(self, message: SimpitMessage | Packet, profile: Profile) -> None:
         """Note a message that was sent to a plugin of this profile."""
         if isinstance(message, simpit.Keyboard):
             takes = bool(message.modifiers & KeyModifiers.DOWN_ONLY)

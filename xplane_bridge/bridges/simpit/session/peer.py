@@ -29,9 +29,9 @@ from xplane_bridge.bridges.simpit.protocol import (
     Profile,
     PROFILES,
 )
-from xplane_bridge.bridges.simpit.session.dialect import Dialect, without_answer
+from xplane_bridge.bridges.simpit.session.dialect import SpokenDialect, without_answer
 from xplane_bridge.bridges.simpit.session.events import Game, ProfileHint, ProfileKnown
-from xplane_bridge.bridges.simpit.session.flight import Flight, SILENCE
+from xplane_bridge.bridges.simpit.session.flight import FlightScene, SILENCE
 from xplane_bridge.bridges.simpit.session.identity import Identity
 from xplane_bridge.bridges.simpit.session.search import Search
 from xplane_bridge.bridges.simpit.session.states import TABLE
@@ -77,8 +77,8 @@ class Peer(machine.Peer):
             raise ValueError(f'{len(id_bytes)} ID bytes, at most {simpit.MAX_PAYLOAD - 1} fit')
         super().__init__(TABLE)
         self.search = Search((chosen.framing,) if chosen else ('cobs', 'aa50'), id_bytes)
-        self.dialect = Dialect(chosen)
-        self.flight = Flight()
+        self.dialect = SpokenDialect(chosen)
+        self.flight = FlightScene()
         self.identity = Identity()
         self.before = self.state
         self.game: Game | None = None

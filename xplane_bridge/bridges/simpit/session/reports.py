@@ -22,8 +22,8 @@ from xplane_bridge.bridges.simpit.protocol import (
     ActionGroup,
     ActionGroups,
     ActionStatus,
-    Message,
     Packet,
+    SimpitMessage,
     VesselChange,
 )
 
@@ -54,7 +54,7 @@ class Reports:
         self._unshown: dict[ActionGroup, tuple[bool, float]] = {}
         self._silence = ActionSilence()
 
-    def on_message(self, message: Message | Packet, now: float) -> None:
+    def on_message(self, message: SimpitMessage | Packet, now: float) -> None:
         """Note a report, or that the vessel may be another one."""
         if isinstance(message, VesselChange):
             # The plugin keeps forcing the taken axes, now on this vessel.

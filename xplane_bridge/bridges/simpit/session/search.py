@@ -20,8 +20,8 @@ from collections.abc import Iterable, Iterator
 
 from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.protocol import (
-    Counters,
     Framing,
+    FramingCounters,
     Handshake,
     HandshakeType,
     Packet,
@@ -54,7 +54,7 @@ class Search:
         self.count = 0
 
     @property
-    def counters(self) -> Counters:
+    def counters(self) -> FramingCounters:
         """Return the counts of the decoder of the framing in use."""
         return self._decoders[self._counted].counters
 

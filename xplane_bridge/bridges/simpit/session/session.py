@@ -33,14 +33,14 @@ from xplane_bridge.bridges.sessions.machine import Action, Event, State
 from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.protocol import (
     ActionGroup,
-    Counters,
     Framing,
+    FramingCounters,
     Handshake,
     HandshakeType,
-    Message,
     Packet,
     Profile,
     PROFILES,
+    SimpitMessage,
 )
 from xplane_bridge.bridges.simpit.session.commands import is_obeyed_anywhere, Part, prepare
 from xplane_bridge.bridges.simpit.session.dialect import AUTO, chosen_profile, FIRST_PROFILE
@@ -191,7 +191,7 @@ class SimpitSession(Session):
         return self._peer.hint
 
     @property
-    def framing(self) -> Counters:
+    def framing(self) -> FramingCounters:
         """Return the counts of packets, and of bytes outside them, in the framing in use."""
         return self._peer.search.counters
 
@@ -300,7 +300,7 @@ class SimpitSession(Session):
             groups={} if gear is None else {ActionGroup.GEAR: gear >= 0.5})
 
     def send(
-        self, command: Message | Packet | Sequence[Message | Packet], now: float, *,
+        self, command: SimpitMessage | Packet | Sequence[SimpitMessage | Packet], now: float, *,
         groups: Mapping[ActionGroup, bool] | None = None, what: str = '', awaited: bool = False,
         source: str = STACK,
     ) -> int:
@@ -331,7 +331,7 @@ class SimpitSession(Session):
         return ticket
 
     def send_and_see(
-        self, command: Message, now: float, *, what: str, shows: Shows
+        self, command: SimpitMessage, now: float, *, what: str, shows: Shows
     ) -> int:
         """
         Send a command once; return the ticket of the CommandDone that says what shows it.
@@ -501,7 +501,7 @@ class SimpitSession(Session):
 
     # What is sent.
 
-    def _say(self, *messages: Message) -> None:
+    def _say(self, *messages: SimpitMessage) -> None:
         """Queue messages of the session."""
         profile = self._peer.profile
         if profile is not None:
@@ -571,7 +571,7 @@ class SimpitSession(Session):
             events += self._receive_one(framing, (profile, packet), None, now)
         return events
 
-    def _decode(self, channel: str, data: Any) -> tuple[Packet, Message | Packet]:
+    def _decode(self, channel: str, data: Any) -> tuple[Packet, SimpitMessage | Packet]:
         profile, packet = data
         return packet, simpit.decode(packet, 'peer', profile)
 
@@ -627,7 +627,7 @@ class SimpitSession(Session):
             answer_size=reads.answer_size, streak=reads.streak, now=now)
 
     def _on_telemetry(
-        self, packet: Packet, message: Message | Packet, now: float
+        self, packet: Packet, message: SimpitMessage | Packet, now: float
     ) -> Sequence[Any]:
         """Process a packet on a registered channel, which also tells about the flight scene."""
         peer, requests = self._peer, self._requests

@@ -21,18 +21,18 @@ The flight-test engineer's map.yaml. Pure: used by ulyssix_node, and by ``ulyssi
 from xplane_bridge.bridges.ulyssix.conversion.applying import (
     AppliedMap,
     Derived,
-    Packet,
-    Quantities,
+    PacketSamples,
+    TopicQuantities,
 )
 from xplane_bridge.bridges.ulyssix.conversion.reading import (
     load,
+    MapEntry,
     MapError,
-    Parameter,
     ParameterMap,
     parse,
 )
 
 __all__ = [
-    'AppliedMap', 'Derived', 'load', 'MapError', 'Packet', 'Parameter', 'ParameterMap',
-    'parse', 'Quantities',
+    'AppliedMap', 'Derived', 'load', 'MapError', 'PacketSamples', 'MapEntry', 'ParameterMap',
+    'parse', 'TopicQuantities',
 ]

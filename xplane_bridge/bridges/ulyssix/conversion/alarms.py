@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.bridges.ulyssix.conversion.reading import Parameter
+from xplane_bridge.bridges.ulyssix.conversion.reading import MapEntry
 
 WARN, ERROR, STALE = 1, 2, 3
 """Levels of a group, as those of /diagnostics: STALE is what is not received."""
@@ -57,7 +57,7 @@ class Alarm:
     began, worst the level of the worst. fresh is whether it was bad since the last report.
     """
 
-    entry: Parameter
+    entry: MapEntry
     level: int = 0
     latest: float = 0.0
     samples: int = 0
@@ -75,7 +75,7 @@ class Alarm:
         return 'not a number'
 
 
-class Group(NamedTuple):
+class AlarmGroup(NamedTuple):
     """
     What is out of limits in one group.
 
@@ -126,10 +126,10 @@ def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
 class _Watched:
     """All parameters with limits that were ever followed: when their last samples arrived."""
 
-    entries: dict[str, Parameter] = field(default_factory=dict)
+    entries: dict[str, MapEntry] = field(default_factory=dict)
     times: NDArray[np.float64] = field(default_factory=lambda: np.full((0, _RECENT), np.nan))
 
-    def rows(self, found: Sequence[tuple[str, Parameter]]) -> NDArray[np.intp]:
+    def rows(self, found: Sequence[tuple[str, MapEntry]]) -> NDArray[np.intp]:
         """Return the rows of these in ``times``; new ones are added."""
         if len(self.entries.keys() | dict(found).keys()) > _MOST_WATCHED:
             self.entries, self.times = {}, self.times[:0]
@@ -210,7 +210,7 @@ class Alarms:
     the map that have limits: each is watched, or the report says why it is not.
     """
 
-    def __init__(self, given: Iterable[Parameter] = ()) -> None:
+    def __init__(self, given: Iterable[MapEntry] = ()) -> None:
         self._ever: dict[str, Alarm] = {}
         self._given = [entry for entry in given if entry.guarded]
         self._watched = _Watched()
@@ -224,8 +224,8 @@ class Alarms:
         self._set((), ())
 
     def follow(
-        self, entries: Sequence[tuple[int, str, Parameter]],
-        derived: Sequence[tuple[str, Parameter]], lacking: Mapping[str, str],
+        self, entries: Sequence[tuple[int, str, MapEntry]],
+        derived: Sequence[tuple[str, MapEntry]], lacking: Mapping[str, str],
     ) -> None:
         """
         Check these from now on: (number in the packet, name, entry) if they have limits.
@@ -238,8 +238,8 @@ class Alarms:
         self._set(entries, derived)
 
     def _set(
-        self, entries: Sequence[tuple[int, str, Parameter]],
-        derived: Sequence[tuple[str, Parameter]],
+        self, entries: Sequence[tuple[int, str, MapEntry]],
+        derived: Sequence[tuple[str, MapEntry]],
     ) -> None:
         guarded = [one for one in entries if one[2].guarded]
         self._derived = {name: entry for name, entry in derived if entry.guarded}
@@ -330,7 +330,7 @@ class Alarms:
             self._keep(values.nbytes)
 
     def _take(
-        self, name: str, entry: Parameter, values: NDArray[np.float64],
+        self, name: str, entry: MapEntry, values: NDArray[np.float64],
         counts: NDArray[np.int64], is_good: NDArray[np.bool_],
     ) -> None:
         """Take a parameter's values in packets with ``counts`` of them, some known as good."""
@@ -355,7 +355,7 @@ class Alarms:
         alarm.fresh = True
         alarm.worst = max(alarm.worst, level)
 
-    def report(self, now: float, is_silent: bool = False) -> Iterator[Group]:
+    def report(self, now: float, is_silent: bool = False) -> Iterator[AlarmGroup]:
         """
         Return what is out of limits since the last report, and ever, for each group of the map.
 
@@ -386,11 +386,11 @@ class Alarms:
                 level = STALE
             for alarm in ever.values():
                 alarm.fresh = False
-            yield Group(group, level or WARN * bool(unsent), bad, ever,
-                        len(names) + len(missing), unheard, unsent)
+            yield AlarmGroup(group, level or WARN * bool(unsent), bad, ever,
+                             len(names) + len(missing), unheard, unsent)
 
 
-def _group(entry: Parameter) -> str:
+def _group(entry: MapEntry) -> str:
     return entry.group or _NO_GROUP
 
 
@@ -398,5 +398,5 @@ def _little(limit: float) -> float:
     return abs(limit) * 1e-7 if np.isfinite(limit) else 0.0
 
 
-def _raw_bounds(entry: Parameter) -> tuple[float, float]:
+def _raw_bounds(entry: MapEntry) -> tuple[float, float]:
     return entry.raw(max(entry.limits[0], entry.warn[0]), min(entry.limits[1], entry.warn[1]))

@@ -45,22 +45,22 @@ _WEIGHT = 0.1
 _MOST_WAITING = 20
 
 
-class Series(NamedTuple):
+class ParameterSeries(NamedTuple):
     """Samples of one parameter: times in ns, int64, and values, float64, of the same length."""
 
     times: Times
     values: Values
 
 
-_NOTHING = Series(np.empty(0, np.int64), np.empty(0))
+_NOTHING = ParameterSeries(np.empty(0, np.int64), np.empty(0))
 
 
-def _joined(parts: Sequence[Series]) -> Series:
+def _joined(parts: Sequence[ParameterSeries]) -> ParameterSeries:
     some = [part for part in parts if len(part.times)]
     if len(some) < 2:
         return some[0] if some else _NOTHING
-    return Series(np.concatenate([part.times for part in some]),
-                  np.concatenate([part.values for part in some]))
+    return ParameterSeries(np.concatenate([part.times for part in some]),
+                           np.concatenate([part.values for part in some]))
 
 
 class _Buffer:
@@ -85,7 +85,7 @@ class _Buffer:
     def patience(self) -> float:
         return min(_PATIENCE + _SILENT_PERIODS * self.period, _LONGEST_PATIENCE)
 
-    def add(self, new: Series) -> int:
+    def add(self, new: ParameterSeries) -> int:
         """Append finite samples that are later than those before; return how many are not."""
         times, values = new
         good = np.isfinite(values)
@@ -105,15 +105,15 @@ class _Buffer:
                 self._lowest = -self._turn / 2
             before = self.kept.values[-1:]
             values = np.unwrap(np.concatenate((before, values)), period=self._turn)[len(before):]
-        self.kept = Series(
+        self.kept = ParameterSeries(
             np.concatenate((self.kept.times, times))[-_MOST_SAMPLES:],
             np.concatenate((self.kept.values, values))[-_MOST_SAMPLES:])
         return len(new.times) - len(times)
 
-    def pass_by(self, new: Series) -> None:
+    def pass_by(self, new: ParameterSeries) -> None:
         """Keep only the last of samples that are already used."""
         self._measure(new.times, self.last)
-        self.kept = Series(new.times[-1:], new.values[-1:])
+        self.kept = ParameterSeries(new.times[-1:], new.values[-1:])
 
     def _measure(self, times: Times, last: int | None) -> None:
         count = len(times) - (last is None)
@@ -147,7 +147,7 @@ class _Buffer:
         """Drop what is not needed to interpolate after a time."""
         first = max(int(np.searchsorted(self.kept.times, before, 'right')) - 1, 0)
         if first:
-            self.kept = Series(self.kept.times[first:], self.kept.values[first:])
+            self.kept = ParameterSeries(self.kept.times[first:], self.kept.values[first:])
 
 
 class Aligner:
@@ -190,9 +190,9 @@ class Aligner:
         self._done: int | None = None
         self._since: int | None = None
         self._slowest = 0
-        self._waiting: list[Sequence[Series]] = []
+        self._waiting: list[Sequence[ParameterSeries]] = []
 
-    def add(self, series: Sequence[Series]) -> tuple[Times, NDArray[np.float64]]:
+    def add(self, series: Sequence[ParameterSeries]) -> tuple[Times, NDArray[np.float64]]:
         """
         Add the next samples of each parameter.
 
@@ -218,7 +218,7 @@ class Aligner:
                 buffer.forget(self._done)
         return times, values
 
-    def _append(self, series: Sequence[Series]) -> None:
+    def _append(self, series: Sequence[ParameterSeries]) -> None:
         new_lasts = [int(new.times[-1]) for new in series if len(new.times)]
         if (self._done is not None and new_lasts and max(new_lasts) < self._done - _NOT_LATE) or (
                 any(len(new.times) and buffer.last is not None
@@ -243,7 +243,7 @@ class Aligner:
         known = [last for n in live if (last := lasts[n]) is not None]
         return (min(known), live) if len(known) == len(live) else (0, [])
 
-    def _together(self, series: Sequence[Series]) -> NDArray[np.float64] | None:
+    def _together(self, series: Sequence[ParameterSeries]) -> NDArray[np.float64] | None:
         """Return the values if all are of the same times, and nothing is left: the usual case."""
         times = series[0].times
         if not len(times) or self._step or self._closest or any(self._turns):
@@ -258,12 +258,12 @@ class Aligner:
         if not np.isfinite(values).all():
             return None
         for buffer, own in zip(self._buffers, values, strict=True):
-            buffer.pass_by(Series(times, own))
+            buffer.pass_by(ParameterSeries(times, own))
         self._done = int(times[-1])
         self._since = int(times[0]) if self._since is None else self._since
         return values
 
-    def _is_early(self, series: Sequence[Series]) -> bool:
+    def _is_early(self, series: Sequence[ParameterSeries]) -> bool:
         """Return whether the slowest parameter has nothing new: then it is cheaper to wait."""
         return (not self._step and self._done is not None
                 and not len(series[self._slowest].times)

@@ -25,14 +25,19 @@ from numpy.typing import NDArray
 
 from xplane_bridge.bridges.conversions.topics import topic_names
 from xplane_bridge.bridges.ulyssix.conversion.alarms import Alarms, MOST_NAMED
-from xplane_bridge.bridges.ulyssix.conversion.alignment import Aligner, Series, Times, Values
+from xplane_bridge.bridges.ulyssix.conversion.alignment import (
+    Aligner,
+    ParameterSeries,
+    Times,
+    Values,
+)
 from xplane_bridge.bridges.ulyssix.conversion.quantities import flu_sign, QUANTITIES
-from xplane_bridge.bridges.ulyssix.conversion.reading import FASTEST, Parameter, ParameterMap
+from xplane_bridge.bridges.ulyssix.conversion.reading import FASTEST, MapEntry, ParameterMap
 from xplane_bridge.bridges.ulyssix.conversion.vehicle import fed_topics, NEEDED
 from xplane_bridge.common.text import nearest
 
 
-class Packet(NamedTuple):
+class PacketSamples(NamedTuple):
     """
     The samples of one packet, parameter after parameter.
 
@@ -52,7 +57,7 @@ class Derived(NamedTuple):
     values: Values
 
 
-class Quantities(NamedTuple):
+class TopicQuantities(NamedTuple):
     """
     What a common topic is made from, at common times.
 
@@ -79,7 +84,7 @@ class Unsent(NamedTuple):
 class _Derivation:
     """How one derived parameter is computed: from where each name in its expression comes."""
 
-    entry: Parameter
+    entry: MapEntry
     sources: tuple[int | str, ...]
     aligner: Aligner
 
@@ -106,7 +111,7 @@ class AppliedMap:
         self.given = given
         self.alarms = Alarms((*given.parameters, *given.derived))
         self.names: tuple[str, ...] = ()
-        self.entries: tuple[Parameter | None, ...] = ()
+        self.entries: tuple[MapEntry | None, ...] = ()
         self.chosen: dict[str, str] = {}
         self.unsent: tuple[Unsent, ...] = ()
         self._advice: list[str] | None = None
@@ -114,7 +119,7 @@ class AppliedMap:
         self._topics: list[_Topic] = []
 
     @property
-    def derived(self) -> tuple[Parameter, ...]:
+    def derived(self) -> tuple[MapEntry, ...]:
         """Return the derived parameters whose sources are all sent."""
         return tuple(one.entry for one in self._derivations)
 
@@ -183,7 +188,7 @@ class AppliedMap:
                         *(one.aligner for one in self._topics)):
             aligner.restart()
 
-    def _entry(self, source: int | str) -> Parameter | None:
+    def _entry(self, source: int | str) -> MapEntry | None:
         if isinstance(source, int):
             return self.entries[source]
         return next(one.entry for one in self._derivations if one.entry.pattern == source)
@@ -231,8 +236,8 @@ class AppliedMap:
         return values.astype(np.float64) * entry.factor + entry.addend
 
     def take(
-        self, packet: Packet, wanted: Collection[str] | None = None, now: float = np.nan
-    ) -> tuple[list[Derived], list[Quantities]]:
+        self, packet: PacketSamples, wanted: Collection[str] | None = None, now: float = np.nan
+    ) -> tuple[list[Derived], list[TopicQuantities]]:
         """
         Return the derived samples and the quantities that a packet completes; check limits.
 
@@ -244,9 +249,9 @@ class AppliedMap:
         if not self._derivations and not self._topics:
             return [], []
         ends = np.cumsum(packet.counts)
-        own: dict[int | str, Series] = {}
+        own: dict[int | str, ParameterSeries] = {}
 
-        def series(source: int | str) -> Series:
+        def series(source: int | str) -> ParameterSeries:
             """Return a parameter's samples in its own unit."""
             if source not in own:
                 assert isinstance(source, int)
@@ -256,7 +261,7 @@ class AppliedMap:
                 if entry := self.entries[source]:
                     values *= entry.scale
                     values += entry.offset
-                own[source] = Series(packet.times[chosen], values)
+                own[source] = ParameterSeries(packet.times[chosen], values)
             return own[source]
 
         derived = []
@@ -267,7 +272,9 @@ class AppliedMap:
                 derived.append(Derived(one.entry.pattern, found.times, _si(one.entry, found)))
         return derived, list(self._quantities(series, wanted))
 
-    def _quantities(self, series: Any, wanted: Collection[str] | None) -> Iterator[Quantities]:
+    def _quantities(
+        self, series: Any, wanted: Collection[str] | None
+    ) -> Iterator[TopicQuantities]:
         for topic in self._topics:
             if wanted is not None and topic.name not in wanted:
                 continue
@@ -275,23 +282,23 @@ class AppliedMap:
             for source, sign in zip(topic.sources, topic.signs, strict=True):
                 entry, found = self._entry(source), series(source)
                 assert entry is not None
-                inputs.append(Series(found.times, sign * _si(entry, found)))
+                inputs.append(ParameterSeries(found.times, sign * _si(entry, found)))
             times, values = topic.aligner.add(inputs)
             known = ~np.isnan(values).all(axis=0)
             if not known.all():
                 # In a gap of all of them there is nothing to publish.
                 times, values = times[known], values[:, known]
             if len(times):
-                yield Quantities(
+                yield TopicQuantities(
                     topic.name, times, dict(zip(topic.quantities, values, strict=True)))
 
 
-def _derive(one: _Derivation, inputs: Sequence[Series]) -> Series:
+def _derive(one: _Derivation, inputs: Sequence[ParameterSeries]) -> ParameterSeries:
     assert one.entry.expression is not None
     times, values = one.aligner.add(inputs)
     named = dict(zip(one.entry.expression.names, values, strict=True))
-    return Series(times, one.entry.expression(named))
+    return ParameterSeries(times, one.entry.expression(named))
 
 
-def _si(entry: Parameter, found: Series) -> Values:
+def _si(entry: MapEntry, found: ParameterSeries) -> Values:
     return found.values * entry.unit.factor + entry.unit.offset

@@ -34,7 +34,7 @@ _MOST_NAMED = 64
 
 
 @dataclass(slots=True)
-class Seen:
+class ObservedParameter:
     """What was seen of one parameter: how many samples, per second, and in which range."""
 
     name: str
@@ -130,7 +130,7 @@ class Guess(NamedTuple):
     instead: str = ''
 
 
-def guess(seen: Seen) -> Guess:
+def guess(seen: ObservedParameter) -> Guess:
     """Return what a parameter is by its name and range."""
     words = split_words(seen.name)
     found = set(words)
@@ -143,7 +143,7 @@ def guess(seen: Seen) -> Guess:
     return Guess({})
 
 
-def _guessed(quantity: str, words: Sequence[str], seen: Seen) -> Guess:
+def _guessed(quantity: str, words: Sequence[str], seen: ObservedParameter) -> Guess:
     unit, sure = _unit(quantity, words, seen)
     fields: dict[str, str | float] = {'quantity': quantity, 'unit': unit}
     if quantity == 'linear_acceleration_z' and seen.least + seen.most > 0.0:
@@ -160,7 +160,7 @@ def _with_unit(given: Guess, unit: str, sure: str) -> Guess:
     return Guess({**given.fields, 'unit': unit}, sure, other if sure == GUESSED else '')
 
 
-def _unit(quantity: str, words: Sequence[str], seen: Seen) -> tuple[str, str]:
+def _unit(quantity: str, words: Sequence[str], seen: ObservedParameter) -> tuple[str, str]:
     """Return the unit in a name, else the one that the range suggests, else the usual one."""
     kinds = _KINDS[quantity]
     for word in words[1:]:
@@ -188,7 +188,7 @@ def _unit(quantity: str, words: Sequence[str], seen: Seen) -> tuple[str, str]:
     return kinds[0], GUESSED if len(kinds) > 1 else LIKELY
 
 
-def guess_all(seen: Sequence[Seen]) -> list[Guess]:
+def guess_all(seen: Sequence[ObservedParameter]) -> list[Guess]:
     """Return what the parameters of one publisher are, which speaks of one kind in one unit."""
     guesses = [guess(one) for one in seen]
     units = {(one.fields['unit'], one.sure) for one in guesses if one.fields}
@@ -210,12 +210,12 @@ def guess_all(seen: Sequence[Seen]) -> list[Guess]:
     return guesses
 
 
-def first_map(seen: Sequence[Seen], source: str) -> str:
+def first_map(seen: Sequence[ObservedParameter], source: str) -> str:
     """Return the text of a map with all parameters, those guessed with quantity and unit."""
     return '\n'.join(_lines(seen, source)) + '\n'
 
 
-def summary(seen: Sequence[Seen]) -> str:
+def summary(seen: Sequence[ObservedParameter]) -> str:
     """Return how many of the parameters are known how well."""
     guesses = guess_all(seen)
     counts = {sure: sum(one.sure == sure for one in guesses) for sure in (SURE, LIKELY, GUESSED)}
@@ -225,7 +225,7 @@ def summary(seen: Sequence[Seen]) -> str:
             + (f'; check those that say "{GUESSED}"' if counts[GUESSED] else ''))
 
 
-def _lines(seen: Sequence[Seen], source: str) -> Iterator[str]:
+def _lines(seen: Sequence[ObservedParameter], source: str) -> Iterator[str]:
     guesses = guess_all(seen)
     yield f'# A first map, from {_plain(source)}:'
     yield f'# {summary(seen)}.'
@@ -256,7 +256,7 @@ def _lines(seen: Sequence[Seen], source: str) -> Iterator[str]:
     yield 'common: {rate: slowest}'
 
 
-def _example(seen: Sequence[Seen], guesses: Sequence[Guess]) -> Iterator[str]:
+def _example(seen: Sequence[ObservedParameter], guesses: Sequence[Guess]) -> Iterator[str]:
     """Yield a derived parameter of those that are there, as a comment: the load factor."""
     topics = dict(zip((one.name for one in seen), topic_names([one.name for one in seen]),
                       strict=True))
@@ -276,7 +276,7 @@ def _flow(fields: dict[str, str | float]) -> str:
     return '{' + ', '.join(f'{name}: {value}' for name, value in fields.items()) + '}'
 
 
-def _range(seen: Seen) -> str:
+def _range(seen: ObservedParameter) -> str:
     if not seen.samples:
         return 'no sample seen'
     rate = f', {seen.rate:.4g}/s' if seen.rate else ''

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from xplane_bridge.bridges.conversions.expressions import dimensions
 from xplane_bridge.bridges.conversions.expressions.expression import Expression
-from xplane_bridge.bridges.conversions.expressions.units import find_unit, Unit
+from xplane_bridge.bridges.conversions.expressions.units import find_unit, UnitConversion
 from xplane_bridge.bridges.conversions.topics import STATE, topic_names
 from xplane_bridge.bridges.ulyssix.conversion.quantities import FRAMES, QUANTITIES
 from xplane_bridge.common import plain_files, plain_yaml
@@ -59,7 +59,7 @@ class MapError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class MapEntry:
     """
     One entry of a map, for the parameters whose names match ``pattern``.
 
@@ -72,7 +72,7 @@ class Parameter:
     pattern: str
     quantity: str = ''
     symbol: str = ''
-    unit: Unit = Unit(1.0, 0.0, '')
+    unit: UnitConversion = UnitConversion(1.0, 0.0, '')
     scale: float = 1.0
     offset: float = 0.0
     limits: tuple[float, float] = _ANY
@@ -116,11 +116,11 @@ class ParameterMap:
     are those of common topics in Hz, 0 for that of the slowest parameter that contributes.
     """
 
-    parameters: tuple[Parameter, ...] = ()
-    derived: tuple[Parameter, ...] = ()
+    parameters: tuple[MapEntry, ...] = ()
+    derived: tuple[MapEntry, ...] = ()
     rates: Mapping[str, float] = field(default_factory=dict)
 
-    def entry(self, name: str) -> Parameter | None:
+    def entry(self, name: str) -> MapEntry | None:
         """Return the entry for a parameter: of its exact name, else of the first pattern."""
         found = None
         for one in self.parameters:
@@ -176,7 +176,7 @@ def parse(data: str | bytes, name: str) -> ParameterMap:
     return _Reader(name, lines).read(content)
 
 
-def _symbol(name: str, entries: Sequence[Parameter]) -> str:
+def _symbol(name: str, entries: Sequence[MapEntry]) -> str:
     """Return the unit of a name in an expression, of a parameter or of its topic; '' if none."""
     found = [one for one in entries if name in (one.pattern, *topic_names([one.pattern]))] or [
         one for one in entries if fnmatchcase(name, one.pattern)]
@@ -200,7 +200,7 @@ class _Reader:
         parameters = [
             self._parameter(('parameters', name), name, value)
             for name, value in self._section(given, 'parameters')]
-        derived: list[Parameter] = []
+        derived: list[MapEntry] = []
         for name, value in self._section(given, 'derived'):
             derived.append(self._derived(name, value, parameters, derived))
         self._check_spelling(derived)
@@ -241,7 +241,7 @@ class _Reader:
 
     def _parameter(
         self, path: tuple[str, str], name: str, value: Any, known: Sequence[str] = _PARAMETER,
-    ) -> Parameter:
+    ) -> MapEntry:
         with self._at(*path):
             given = mapping(value, name, optional=known)
         with self._at(*path, 'quantity'):
@@ -266,13 +266,13 @@ class _Reader:
             frame = choice(given.get('frame', self._frame), 'frame', FRAMES)
             if 'frame' in given and not (quantity and QUANTITIES[quantity].body):
                 raise ValueError('frame: only angular velocities and accelerations have one')
-        return Parameter(
+        return MapEntry(
             name, quantity, symbol, unit, scale, offset, limits, warn, group, frame)
 
     def _derived(
-        self, name: str, value: Any, parameters: Sequence[Parameter],
-        earlier: Sequence[Parameter],
-    ) -> Parameter:
+        self, name: str, value: Any, parameters: Sequence[MapEntry],
+        earlier: Sequence[MapEntry],
+    ) -> MapEntry:
         path = 'derived', name
         with self._at(*path):
             given = mapping(value, name, required=('expression',), optional=_DERIVED)
@@ -301,14 +301,14 @@ class _Reader:
                     one.symbol)
             except ValueError as error:
                 raise ValueError(f'expression: {error}') from None
-        return Parameter(
+        return MapEntry(
             one.pattern, one.quantity, one.symbol, one.unit, 1.0, 0.0, one.limits, one.warn,
             one.group, one.frame, expression)
 
     def _names(self, section: str) -> list[str]:
         return [path[1] for path in self._lines if len(path) == 2 and path[0] == section]
 
-    def _check_spelling(self, derived: Sequence[Parameter]) -> None:
+    def _check_spelling(self, derived: Sequence[MapEntry]) -> None:
         names = [one.pattern for one in derived]
         for name, topic in zip(names, topic_names(names), strict=True):
             if name != topic:
@@ -324,11 +324,11 @@ class _Reader:
             raise ValueError(f'quantity {abbreviated(name)} is unknown{expected}')
         return name
 
-    def _unit(self, value: Any, quantity: str) -> tuple[str, Unit]:
+    def _unit(self, value: Any, quantity: str) -> tuple[str, UnitConversion]:
         """Return a unit's name and conversion: to that of the quantity, or to SI."""
         target = QUANTITIES[quantity].unit if quantity else ''
         if value is None:
-            return target, Unit(1.0, 0.0, target)
+            return target, UnitConversion(1.0, 0.0, target)
         # YAML reads 1 as a number.
         symbol = '' if value == 1 and value is not True else text(value, 'unit')
         unit = find_unit(symbol, target)

@@ -35,7 +35,7 @@ from xplane_bridge.bridges.ulyssix.conversion import (
     AppliedMap,
     Derived,
     load,
-    Packet,
+    PacketSamples,
     ParameterMap,
 )
 from xplane_bridge.bridges.ulyssix.conversion.alarms import listed
@@ -128,7 +128,8 @@ class MappedTopics:
             times = np.full(len(packet.values), placed.first_ns)
         with self._lock:
             derived, quantities = self._applied.take(
-                Packet(packet.counts, packet.values, times), self._wanted(), time.monotonic())
+                PacketSamples(packet.counts, packet.values, times), self._wanted(),
+                time.monotonic())
         for one in derived:
             self._samples[one.name].publish(one.values, one.times, decimation, shift_ns)
         if self._vehicle is not None:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from xplane_bridge.bridges.links.captures.replay import ReplayLoop
 from xplane_bridge.bridges.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.bridges.links.peer import ANY_PORT
-from xplane_bridge.bridges.links.udp import Counters, resolve_sender, UdpSocket
+from xplane_bridge.bridges.links.udp import resolve_sender, SocketCounters, UdpSocket
 from xplane_bridge.bridges.nodes.common.datagrams import overload
 from xplane_bridge.bridges.nodes.common.diagnostics import ERROR, OK, STALE, Status, WARN
 from xplane_bridge.bridges.nodes.common.running import run
@@ -158,7 +158,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
             self, given.constant_after, self._mapped.map.good if self._mapped else None,
         ) if given.quality else None
         self._seen, self._seen_at = _Counts(), time.monotonic()
-        self._link_before = Counters()
+        self._link_before = SocketCounters()
 
     def close(self) -> None:
         """Close the socket and join the thread."""
@@ -242,7 +242,7 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
         self._seen, self._seen_at = seen, now
         return super().diagnose()
 
-    def diagnose_link(self, counters: Counters) -> Status:
+    def diagnose_link(self, counters: SocketCounters) -> Status:
         """Return the status of the link."""
         given, statistics, new = self.parameters, self.session.statistics, self._new
         before, self._link_before = self._link_before, counters

@@ -35,7 +35,7 @@ from xplane_bridge.bridges.ulyssix.session.known import (
     Floats,
     Intervals,
     Ints,
-    Known,
+    KnownParameters,
     RECENT,
     SWITCH,
     TAGGED,
@@ -46,7 +46,7 @@ from xplane_bridge.bridges.ulyssix.session.known import (
 _NEVER, _FOREVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
-class Batch:
+class SampleBatch:
     """
     The samples of consecutive packets that have the same parameters.
 
@@ -68,12 +68,13 @@ class Batch:
         self._every = counts
 
     @cached_property
-    def grid(self) -> regular.Grid | None:
+    def grid(self) -> regular.RegularSamples | None:
         """Return the samples as a grid, if all packets have the same numbers of them."""
         counts = self._every
         if not counts[0].all() or not (counts[1:] == counts[0]).all():
             return None
-        return regular.Grid(counts[0], self.values, self.times, self.first_ns, self.longest)
+        return regular.RegularSamples(
+            counts[0], self.values, self.times, self.first_ns, self.longest)
 
     @cached_property
     def at(self) -> Ints | None:
@@ -159,7 +160,9 @@ class Batch:
         return np.arange(counts.sum()) + np.repeat(self.starts[parts] - starts, counts), starts
 
 
-def follow(known: Known, batch: Batch, limits: tuple[Floats, Floats] | None) -> None:
+def follow(
+    known: KnownParameters, batch: SampleBatch, limits: tuple[Floats, Floats] | None
+) -> None:
     """
     Let the samples of a batch change what is ``known`` of its parameters, in place.
 
@@ -186,7 +189,7 @@ def follow(known: Known, batch: Batch, limits: tuple[Floats, Floats] | None) -> 
 
 # Times: gaps, late samples, usual intervals.
 
-def _follow_times(known: Known, batch: Batch) -> None:
+def _follow_times(known: KnownParameters, batch: SampleBatch) -> None:
     """Count gaps and late samples, and learn the usual intervals."""
     newest = np.empty((batch.shape[0] + 1, batch.shape[1]), np.int64)
     newest[0] = np.where(known['follows'], known['last_ns'], _NEVER)
@@ -217,7 +220,7 @@ def _follow_times(known: Known, batch: Batch) -> None:
     known['gaps'] = sums[-1] + np.maximum(known['gaps'], -sums.min(0))
 
 
-def _learn(known: Known, batch: Batch, follows: Bools) -> Floats:
+def _learn(known: KnownParameters, batch: SampleBatch, follows: Bools) -> Floats:
     """Learn the intervals between the packets of each parameter; return the usual ones before."""
     begins = ~known['follows'] & batch.is_there.any(0)
     if begins.any():
@@ -235,7 +238,7 @@ def _learn(known: Known, batch: Batch, follows: Bools) -> Floats:
 
 
 def _count_packet_gaps(
-    batch: Batch, ahead: Ints, period: Floats
+    batch: SampleBatch, ahead: Ints, period: Floats
 ) -> tuple[Ints | None, Ints | None]:
     """Return how many samples are missing, and late, in each part; None for none at all."""
     missing = late = None
@@ -250,7 +253,7 @@ def _count_packet_gaps(
 
 
 def _count_sample_gaps(
-    batch: Batch, times: Ints, ahead: Ints, before: Ints, period: Floats
+    batch: SampleBatch, times: Ints, ahead: Ints, before: Ints, period: Floats
 ) -> tuple[Ints | None, Ints | None]:
     """Return the same by the time of each sample."""
     missing = late = None
@@ -268,7 +271,7 @@ def _count_sample_gaps(
     return missing, late
 
 
-def _longest(batch: Batch) -> Floats:
+def _longest(batch: SampleBatch) -> Floats:
     """Return for each part how many usual intervals are no gap."""
     return batch.parts(np.broadcast_to(batch.longest[:, None], batch.shape))
 
@@ -280,7 +283,7 @@ def _sums(owner: Ints, parts: int, weights: Floats | None = None) -> Ints:
 # Values: what cannot be true, and whether they change.
 
 def _follow_values(
-    known: Known, batch: Batch, is_new: Bools, limits: tuple[Floats, Floats] | None
+    known: KnownParameters, batch: SampleBatch, is_new: Bools, limits: tuple[Floats, Floats] | None
 ) -> None:
     """Count values that cannot be true, and notice whether they change."""
     values, starts = batch.values, batch.starts
@@ -309,7 +312,7 @@ def _follow_values(
 
 
 def _follow_limits(
-    known: Known, batch: Batch, values: NDArray[Any], least: NDArray[Any],
+    known: KnownParameters, batch: SampleBatch, values: NDArray[Any], least: NDArray[Any],
     most: NDArray[Any], limits: tuple[Floats, Floats],
 ) -> None:
     # As sent: 0.1 of single precision is not above 0.1.
@@ -327,8 +330,8 @@ def _follow_limits(
 
 
 def _follow_changes(
-    known: Known, batch: Batch, is_new: Bools, least: NDArray[Any], most: NDArray[Any],
-    value: Floats,
+    known: KnownParameters, batch: SampleBatch, is_new: Bools, least: NDArray[Any],
+    most: NDArray[Any], value: Floats,
 ) -> None:
     """Note when each parameter has changed last; NaN differs from everything, and is a change."""
     rows, columns = batch.shape
@@ -358,7 +361,7 @@ def _follow_changes(
 
 
 def _follow_switches(
-    known: Known, batch: Batch, values: NDArray[Any], least: NDArray[Any],
+    known: KnownParameters, batch: SampleBatch, values: NDArray[Any], least: NDArray[Any],
     most: NDArray[Any], are_valid: bool,
 ) -> None:
     """Remember which parameters have had small whole numbers only."""

@@ -51,7 +51,7 @@ _RECORD = np.dtype([
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownParameters:
     """
     What is known of parameters: an array of each of its ``fields``, by name.
 
@@ -62,7 +62,7 @@ class Known:
     fields: dict[str, NDArray[Any]]
 
     @classmethod
-    def of(cls, given: NDArray[Any]) -> Known:
+    def of(cls, given: NDArray[Any]) -> KnownParameters:
         """Return what these records say."""
         return cls({name: np.array(given[name].T, order='C') for name in _RECORD.names or ()})
 
@@ -75,9 +75,9 @@ class Known:
     def __setitem__(self, name: str, values: Any) -> None:
         self.fields[name][...] = values
 
-    def part(self, which: slice) -> Known:
+    def part(self, which: slice) -> KnownParameters:
         """Return what is known of some of them; whatever is learnt there is learnt here."""
-        return Known({name: field[..., which] for name, field in self.fields.items()})
+        return KnownParameters({name: field[..., which] for name, field in self.fields.items()})
 
     def records(self) -> NDArray[Any]:
         """Return a record of each parameter."""
@@ -110,7 +110,7 @@ class Intervals:
     ``begun`` says how far. Within a block the packets may have come in any order.
     """
 
-    def __init__(self, known: Known, most: int) -> None:
+    def __init__(self, known: KnownParameters, most: int) -> None:
         self._known = known
         self.begun: Ints = known['intervals'] % RECENT
         blocks = (int(self.begun.max(initial=0)) + most) // RECENT + 1

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.bridges.ulyssix.protocol import COUNTER_MODULUS, DataPacket
-from xplane_bridge.bridges.ulyssix.session.batches import Batch, follow
+from xplane_bridge.bridges.ulyssix.session.batches import follow, SampleBatch
 from xplane_bridge.bridges.ulyssix.session.judged import CONSTANT, MOVING, ParameterQuality, STUCK
-from xplane_bridge.bridges.ulyssix.session.known import Known, RECENT, records, unknown
+from xplane_bridge.bridges.ulyssix.session.known import KnownParameters, RECENT, records, unknown
 from xplane_bridge.bridges.ulyssix.session.timeline import Placed
 from xplane_bridge.common.timing import SECOND_NS
 
@@ -118,7 +118,7 @@ class Quality:
         self._count = 0
         self._derived: dict[str, int] = {}
         self.names: tuple[str, ...] = ()
-        self._know(Known.of(unknown(0)))
+        self._know(KnownParameters.of(unknown(0)))
         self._limits: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._gone: dict[str, NDArray[Any]] = {}
         # Counter and time of the newest packet.
@@ -182,7 +182,7 @@ class Quality:
         skips, self._kept_skips = np.array(self._kept_skips), []
         _, no_times, untagged = self._kind
         low, high = self._limits or (None, None)
-        follow(self._known_sent, Batch(
+        follow(self._known_sent, SampleBatch(
             self._counts.take_all().reshape(len(first_ns), self._count),
             self._values.take_all(), None if no_times else self._times.take_all(),
             first_ns, not untagged, skips,
@@ -200,7 +200,7 @@ class Quality:
             row[[self._derived[one[0]] for one in ordered]] = [len(one[1]) for one in ordered]
             samples += ordered
         low, high = self._limits or (None, None)
-        follow(self._known_derived, Batch(
+        follow(self._known_derived, SampleBatch(
             counts, np.concatenate([one[2] for one in samples]),
             np.concatenate([one[1] for one in samples]), np.zeros(len(packets), np.int64), True,
             np.zeros(len(packets), bool),
@@ -234,7 +234,7 @@ class Quality:
             past = self._gone.pop(name, None)
             if past is not None:
                 known[at] = past
-        self._know(Known.of(known))
+        self._know(KnownParameters.of(known))
         for name in list(self._gone)[:max(len(self._gone) - _MOST_GONE, 0)]:
             del self._gone[name]
         self.names = shown
@@ -244,7 +244,7 @@ class Quality:
             if np.isfinite(low).any() or np.isfinite(high).any():
                 self._limits = low, high
 
-    def _know(self, known: Known) -> None:
+    def _know(self, known: KnownParameters) -> None:
         self._known = known
         self._known_sent = known.part(slice(self._count))
         self._known_derived = known.part(slice(self._count, None))
@@ -294,10 +294,10 @@ class Quality:
         """Return the quality of parameters that the publisher no longer sends."""
         self.follow()
         return self._reported(
-            tuple(self._gone), Known.of(records(list(self._gone.values()))), renew=False)
+            tuple(self._gone), KnownParameters.of(records(list(self._gone.values()))), renew=False)
 
     def _reported(
-        self, names: tuple[str, ...], state: Known, renew: bool
+        self, names: tuple[str, ...], state: KnownParameters, renew: bool
     ) -> ParameterQuality:
         seen = state['samples'] > 0
         newest = int(state['last_ns'].max(initial=0))

@@ -31,7 +31,7 @@ from xplane_bridge.bridges.ulyssix.session.known import (
     Floats,
     Intervals,
     Ints,
-    Known,
+    KnownParameters,
     SWITCH,
 )
 
@@ -39,7 +39,7 @@ from xplane_bridge.bridges.ulyssix.session.known import (
 _EXACT = 2**53
 
 
-class Grid:
+class RegularSamples:
     """
     The samples of packets with the same ``counts`` of parameters, which all have some.
 
@@ -62,7 +62,7 @@ class Grid:
             np.repeat(first_ns, len(counts)).reshape(packets, -1) if self._times is None else
             self._times[:, self._ends - 1])
 
-    def follow_times(self, known: Known) -> bool:
+    def follow_times(self, known: KnownParameters) -> bool:
         """
         Count gaps, and learn the usual intervals; return whether all samples advance.
 
@@ -107,7 +107,7 @@ class Grid:
         return True
 
     def _count_gaps(
-        self, known: Known, rows: Ints, parameters: Ints, steps: Ints, usual: Floats
+        self, known: KnownParameters, rows: Ints, parameters: Ints, steps: Ints, usual: Floats
     ) -> None:
         """Count the samples that are missing in steps of packets and parameters, if any are."""
         period = np.broadcast_to(usual, (len(self._longest), len(known)))[rows, parameters]
@@ -115,7 +115,7 @@ class Grid:
             steps > self._longest[rows] * period, np.rint(steps / period - 1.0), 0.0)
         known['gaps'] += np.bincount(parameters, missing, len(known)).astype(np.int64)
 
-    def follow_values(self, known: Known, limits: tuple[Floats, Floats] | None) -> bool:
+    def follow_values(self, known: KnownParameters, limits: tuple[Floats, Floats] | None) -> bool:
         """
         Notice whether values change; return whether all are finite and within their limits.
 
@@ -148,7 +148,7 @@ class Grid:
                     (chosen == np.floor(chosen)).all(axis=0), begins)
         return True
 
-    def _follow_changes(self, known: Known, has_changed: Bools) -> None:
+    def _follow_changes(self, known: KnownParameters, has_changed: Bools) -> None:
         """Note when each of the parameters that have changed did so last."""
         values = self.values
         final = values[-2:, self._ends - 1].astype(np.float64)

@@ -43,7 +43,7 @@ class Sender(NamedTuple):
     lost: int
 
 
-class Stream:
+class PacketStream:
     """The packets of one sender: their numbers, how many there were, and when the last came."""
 
     __slots__ = ('address', 'counting', 'heard_at', 'packets', 'returns')
@@ -80,9 +80,9 @@ class Senders:
         self._statistics = statistics
         self._is_later = is_later
         self._silence = silence
-        self._streams: dict[Address | None, Stream] = {}
-        self._mixed: list[Stream] = []
-        self.current: Stream | None = None
+        self._streams: dict[Address | None, PacketStream] = {}
+        self._mixed: list[PacketStream] = []
+        self.current: PacketStream | None = None
         self.due = math.inf
         """When somebody may have been silent for long, if there are several."""
 
@@ -121,7 +121,7 @@ class Senders:
             is_new = before is not None
             if len(self._streams) >= _MOST_SENDERS:
                 self._drop(min(self._streams.values(), key=lambda one: one.heard_at))
-            found = Stream(address, self._statistics, self._is_later, now)
+            found = PacketStream(address, self._statistics, self._is_later, now)
         self._streams[address] = self.current = found
         self.due = now + self._silence if len(self._streams) > 1 else math.inf
         return is_new
@@ -141,12 +141,12 @@ class Senders:
         self._streams, self._mixed = {}, []
         self.current, self.due = None, math.inf
 
-    def _mix(self, *streams: Stream) -> None:
+    def _mix(self, *streams: PacketStream) -> None:
         for one in streams:
             if len(self._mixed) < _MOST_SENDERS and one not in self._mixed:
                 self._mixed.append(one)
 
-    def _moved(self, address: Address | None, packet: DataPacket) -> Stream | None:
+    def _moved(self, address: Address | None, packet: DataPacket) -> PacketStream | None:
         """Return the sender whose numbers a packet from another port of its host continues."""
         if address is None:
             return None
@@ -163,12 +163,12 @@ class Senders:
                     now >= one.heard_at + _FORGOTTEN * self._silence):
                 self._drop(one)
 
-    def _drop(self, one: Stream) -> None:
+    def _drop(self, one: PacketStream) -> None:
         one.counting.close()
         del self._streams[one.address]
 
 
-def _sender(one: Stream) -> Sender:
+def _sender(one: PacketStream) -> Sender:
     address = 'unknown' if one.address is None else f'{one.address[0]}:{one.address[1]}'
     return Sender(address, one.packets, one.counting.lost)
 

@@ -76,7 +76,7 @@ _OPERATIONS = (Waypoints.ADD, Waypoints.REMOVE, Waypoints.CLEAR)
 _DEFAULT_PLACE = -1
 
 _ACTIONS = {
-    RunCommand.Request.ONCE: xpc.Command,
+    RunCommand.Request.ONCE: xpc.CommandOnce,
     RunCommand.Request.BEGIN: xpc.CommandBegin,
     RunCommand.Request.END: xpc.CommandEnd,
 }
@@ -193,7 +193,7 @@ class XpcCommands:
         points = tuple(zip(*columns, strict=True))
         if not points and message.operation != Waypoints.CLEAR:
             raise ValueError('no point given')
-        self._send('command/waypoints', xpc.Waypoints(message.operation, points))
+        self._send('command/waypoints', xpc.EditWaypoints(message.operation, points))
 
     # Services.
 

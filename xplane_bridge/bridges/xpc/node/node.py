@@ -26,7 +26,7 @@ from xplane_bridge.bridges.conversions.xplane import state as xplane
 from xplane_bridge.bridges.links.captures.replay import ReplayLoop
 from xplane_bridge.bridges.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.bridges.links.udp import LinkError, resolve, UdpSocket
-from xplane_bridge.bridges.nodes.common.datagrams import Rates, values_status
+from xplane_bridge.bridges.nodes.common.datagrams import RateMeter, values_status
 from xplane_bridge.bridges.nodes.common.diagnostics import OK, Status, WARN
 from xplane_bridge.bridges.nodes.common.lists import watched
 from xplane_bridge.bridges.nodes.common.running import run
@@ -65,7 +65,7 @@ class RatesReport:
     """Compare the rates of telemetry and datarefs with those asked for, once per diagnostics."""
 
     def __init__(self) -> None:
-        self._rates = Rates()
+        self._rates = RateMeter()
         self._short_for: dict[str, int] = {}
 
     def status(
@@ -208,7 +208,7 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
         if given.stamp == 'simulator':
             self.simulator_clock = SimulatorClock(self, self._simulator_time)
         self._commands = XpcCommands(self, undulation, self.publisher)
-        self._datarefs_rate = Rates()
+        self._datarefs_rate = RateMeter()
         self._rates_report = RatesReport()
 
     def begin(self) -> None:

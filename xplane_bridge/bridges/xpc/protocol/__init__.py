@@ -27,15 +27,15 @@ from xplane_bridge.bridges.xpc.protocol.messages import (
     BEACON_GROUP,
     BEACON_PORT,
     Camera,
-    Command,
     CommandBegin,
     CommandEnd,
+    CommandOnce,
     Connect,
-    Connected,
-    Controls,
+    ConnectReply,
     ControlsReply,
     Datarefs,
     DataRows,
+    EditWaypoints,
     Forwarded,
     FORWARDED_TAGS,
     GetControls,
@@ -58,6 +58,7 @@ from xplane_bridge.bridges.xpc.protocol.messages import (
     RESP_LIMIT,
     SelectCockpitRows,
     SelectRows,
+    SetControls,
     SetDatarefs,
     SetView,
     Simulation,
@@ -69,17 +70,17 @@ from xplane_bridge.bridges.xpc.protocol.messages import (
     UnselectRows,
     View,
     WaypointOp,
-    Waypoints,
 )
 from xplane_bridge.bridges.xpc.protocol.replies import resp_size
 
 __all__ = [
     'AIRCRAFT_COUNT', 'ALTITUDE_RANGE', 'BEACON_GROUP', 'BEACON_PORT', 'Beacon', 'Camera',
-    'Command', 'CommandBegin', 'CommandEnd', 'Connect', 'Connected', 'Controls', 'ControlsReply',
+    'CommandOnce', 'CommandBegin', 'CommandEnd', 'Connect', 'ConnectReply', 'SetControls',
+    'ControlsReply',
     'DataRows', 'Datarefs', 'FORWARDED_TAGS', 'Forwarded', 'GetControls', 'GetDatarefs',
     'GetPosition', 'GetTerrain', 'LEAVE', 'MAX_AIRCRAFT', 'MAX_DATA_ROWS', 'MAX_VALUES',
     'MAX_WAYPOINTS', 'MESSAGES', 'PORT', 'PlaceAndProbe', 'Position', 'PositionReply',
     'REQUEST_LIMIT', 'RESP_LIMIT', 'Reply', 'Request', 'SelectCockpitRows', 'SelectRows',
     'SetDatarefs', 'SetView', 'Simulation', 'SimulationOp', 'Terrain', 'TerrainStatus', 'Text',
-    'UnselectCockpitRows', 'UnselectRows', 'View', 'WaypointOp', 'Waypoints', 'decode', 'encode',
-    'resp_size']
+    'UnselectCockpitRows', 'UnselectRows', 'View', 'WaypointOp', 'EditWaypoints', 'decode',
+    'encode', 'resp_size']

@@ -42,12 +42,12 @@ from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.xpc.protocol.messages import (
     ALTITUDE_RANGE,
     Camera,
-    Command,
     CommandBegin,
     CommandEnd,
+    CommandOnce,
     Connect,
-    Controls,
     DataRows,
+    EditWaypoints,
     Forwarded,
     FORWARDED_TAGS,
     GetControls,
@@ -64,6 +64,7 @@ from xplane_bridge.bridges.xpc.protocol.messages import (
     REQUEST_LIMIT,
     SelectCockpitRows,
     SelectRows,
+    SetControls,
     SetDatarefs,
     SetView,
     Simulation,
@@ -72,7 +73,6 @@ from xplane_bridge.bridges.xpc.protocol.messages import (
     UnselectRows,
     View,
     WaypointOp,
-    Waypoints,
 )
 from xplane_bridge.bridges.xpc.protocol.replies import REPLIES
 from xplane_bridge.bridges.xpc.protocol.wire import (
@@ -93,7 +93,7 @@ from xplane_bridge.common.text import counted
 
 _MAX_TEXT = 255
 
-_Commanded = TypeVar('_Commanded', Command, CommandBegin, CommandEnd)
+_Commanded = TypeVar('_Commanded', CommandOnce, CommandBegin, CommandEnd)
 _Selected = TypeVar(
     '_Selected', SelectRows, UnselectRows, SelectCockpitRows, UnselectCockpitRows)
 
@@ -197,12 +197,12 @@ def _unpack_get_datarefs(data: bytes) -> GetDatarefs:
 
 # Controls.
 
-_CONTROLS = body(Controls)
+_CONTROLS = body(SetControls)
 _CONTROLS_SIZES = (26, 27, _CONTROLS.size)
-_CONTROLS_DEFAULTS = _CONTROLS.pack(Controls())
+_CONTROLS_DEFAULTS = _CONTROLS.pack(SetControls())
 
 
-def _unpack_controls(data: bytes) -> Controls:
+def _unpack_controls(data: bytes) -> SetControls:
     check_size(data, *_CONTROLS_SIZES)
     # Older clients end before the aircraft, or before the speedbrake.
     return _CONTROLS.unpack(data + _CONTROLS_DEFAULTS[len(data):])
@@ -288,7 +288,7 @@ def _unpack_view(data: bytes) -> SetView:
 _POINT = struct.Struct('<3f')
 
 
-def _pack_waypoints(message: Waypoints) -> bytes:
+def _pack_waypoints(message: EditWaypoints) -> bytes:
     op = checked_int('WYPT op', message.op, min(WaypointOp), max(WaypointOp))
     _check_count('WYPT points', len(message.points), 0, MAX_WAYPOINTS)
     points = [
@@ -304,13 +304,13 @@ def _pack_waypoints(message: Waypoints) -> bytes:
     return header('WYPT') + bytes((op, len(points))) + b''.join(points)
 
 
-def _unpack_waypoints(data: bytes) -> Waypoints:
+def _unpack_waypoints(data: bytes) -> EditWaypoints:
     need(data, 'op and count', HEADER_SIZE, 2)
     op, count = data[HEADER_SIZE:HEADER_SIZE + 2]
     start = HEADER_SIZE + 2
     # NASA's Python client counts floats, not points: the plugin then draws stale memory.
     check_size(data, start + _POINT.size * count)
-    return Waypoints(op, tuple(_POINT.iter_unpack(data[start:])))
+    return EditWaypoints(op, tuple(_POINT.iter_unpack(data[start:])))
 
 
 # X-Plane's data output, and other datagrams that the plugin forwards to X-Plane.
@@ -369,11 +369,11 @@ def _unpack_forwarded(data: bytes) -> Forwarded:
 
 
 REQUESTS: Mapping[type[Any], Codec[Any]] = {
-    Command: _commands(Command),
+    CommandOnce: _commands(CommandOnce),
     CommandBegin: _commands(CommandBegin),
     CommandEnd: _commands(CommandEnd),
     Connect: body(Connect),
-    Controls: Pair(_CONTROLS.pack, _unpack_controls),
+    SetControls: Pair(_CONTROLS.pack, _unpack_controls),
     GetControls: body(GetControls),
     Position: placed(Position),
     PlaceAndProbe: placed(PlaceAndProbe),
@@ -383,7 +383,7 @@ REQUESTS: Mapping[type[Any], Codec[Any]] = {
     Simulation: body(Simulation),
     Text: Pair(_pack_screen_text, _unpack_screen_text),
     SetView: Pair(_pack_view, _unpack_view),
-    Waypoints: Pair(_pack_waypoints, _unpack_waypoints),
+    EditWaypoints: Pair(_pack_waypoints, _unpack_waypoints),
     GetTerrain: body(GetTerrain),
     DataRows: Pair(_pack_data_rows, _unpack_data_rows),
     SelectRows: _row_numbers(SelectRows),

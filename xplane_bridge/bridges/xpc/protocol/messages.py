@@ -27,7 +27,6 @@ from xplane_bridge.bridges.protocols.base import (
     checked_int,
     declared,
     float64,
-    Form,
     int8,
     int32,
     Message,
@@ -35,6 +34,7 @@ from xplane_bridge.bridges.protocols.base import (
     messages,
     uint8,
     uint16,
+    WireForm,
 )
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.protocols.registry import PORTS
@@ -122,7 +122,7 @@ def _or_leave(
     code: str, low: float, high: float, is_leave: Callable[[float], bool] = _is_leave
 ) -> Any:
     """Declare a number in a range; None, the default, leaves the value unchanged."""
-    return declared(Form(
+    return declared(WireForm(
         code,
         lambda what, value: LEAVE if value is None else checked_float(what, value, low, high),
         lambda what, raw: None if is_leave(raw) else raw), None)
@@ -137,7 +137,7 @@ def _state(
         if is_leave(raw):
             raise ProtocolError(f'{what}: got {raw} (leave), expected a state')
         return raw
-    return declared(Form(code, pack, unpack))
+    return declared(WireForm(code, pack, unpack))
 
 
 def _aircraft() -> Any:
@@ -172,7 +172,7 @@ class _Commands(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class Command(_Commands):
+class CommandOnce(_Commands):
     """Press and release X-Plane commands, given by name (COMM)."""
 
     tag: ClassVar[str] = 'COMM'
@@ -194,7 +194,7 @@ class CommandEnd(_Commands):
 
 @dataclass(frozen=True, slots=True)
 class Connect(Request):
-    """Request a Connected at another UDP port, 1..65535 (CONN)."""
+    """Request a ConnectReply at another UDP port, 1..65535 (CONN)."""
 
     tag: ClassVar[str] = 'CONN'
 
@@ -202,7 +202,7 @@ class Connect(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class Connected(Reply):
+class ConnectReply(Reply):
     """The plugin's reply to Connect: the number of known connections, modulo 256 (CONF)."""
 
     tag: ClassVar[str] = 'CONF'
@@ -211,7 +211,7 @@ class Connected(Reply):
 
 
 @dataclass(frozen=True, slots=True)
-class Controls(Request):
+class SetControls(Request):
     """
     Set the controls of one aircraft (CTRL). None leaves a control unchanged.
 
@@ -234,7 +234,7 @@ class Controls(Request):
 @dataclass(frozen=True, slots=True)
 class ControlsReply(Reply):
     """
-    The controls of one aircraft, requested by GetControls (CTRL). Units as in Controls.
+    The controls of one aircraft, requested by GetControls (CTRL). Units as in SetControls.
 
     For aircraft 1 and above the plugin always sends 0 for elevator, aileron and rudder
     (docs/wire/xpc.md, section 3).
@@ -363,7 +363,7 @@ class Simulation(Request):
 
     tag: ClassVar[str] = 'SIMU'
 
-    op: int = declared(Form('B', _simulation_op))
+    op: int = declared(WireForm('B', _simulation_op))
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,7 +410,7 @@ class SetView(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class Waypoints(Request):
+class EditWaypoints(Request):
     """
     Add, remove or clear the waypoints drawn in the world (WYPT); op is a WaypointOp.
 
@@ -537,10 +537,10 @@ class Beacon(Reply):
 
 _OWN = messages(
     bridge=(
-        Command, CommandBegin, CommandEnd, Connect, Controls, GetControls, Position,
+        CommandOnce, CommandBegin, CommandEnd, Connect, SetControls, GetControls, Position,
         PlaceAndProbe, GetPosition, SetDatarefs, GetDatarefs, Simulation, Text, SetView,
-        Waypoints, GetTerrain, DataRows, SelectRows, UnselectRows, SelectCockpitRows,
+        EditWaypoints, GetTerrain, DataRows, SelectRows, UnselectRows, SelectCockpitRows,
         UnselectCockpitRows),
-    peer=(Connected, ControlsReply, PositionReply, Datarefs, Terrain, Beacon))
+    peer=(ConnectReply, ControlsReply, PositionReply, Datarefs, Terrain, Beacon))
 MESSAGES: Messages = {
     **_OWN, 'bridge': {**_OWN['bridge'], **dict.fromkeys(FORWARDED_TAGS, Forwarded)}}

@@ -27,7 +27,7 @@ from xplane_bridge.bridges.protocols.base import checked_text, Codec, Pair
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.xpc.protocol.messages import (
     Beacon,
-    Connected,
+    ConnectReply,
     ControlsReply,
     Datarefs,
     PositionReply,
@@ -189,7 +189,7 @@ def _unpack_beacon(data: bytes) -> Beacon:
 
 
 REPLIES: Mapping[type[Any], Codec[Any]] = {
-    Connected: body(Connected),
+    ConnectReply: body(ConnectReply),
     ControlsReply: body(ControlsReply),
     PositionReply: placed(PositionReply),
     Datarefs: Pair(_pack_datarefs, _unpack_datarefs),

@@ -33,18 +33,18 @@ from xplane_bridge.bridges.xpc.protocol import SimulationOp
 from xplane_bridge.bridges.xpc.session.events import PluginVersion
 
 
-def to_controls(values: Mapping[str, float], aircraft: int) -> xpc.Controls:
+def to_controls(values: Mapping[str, float], aircraft: int) -> xpc.SetControls:
     """Return the message that sets controls by their names."""
     given: dict[str, Any] = dict(values)
     if 'gear' in given:
         given['gear'] = round(given['gear'])
-    return xpc.Controls(**given, aircraft=aircraft)
+    return xpc.SetControls(**given, aircraft=aircraft)
 
 
 # The plugin's version.
 
 _WHAT = {
-    xpc.Command: 'running a command', xpc.GetTerrain: 'probing the terrain',
+    xpc.CommandOnce: 'running a command', xpc.GetTerrain: 'probing the terrain',
     xpc.PlaceAndProbe: 'placing an aircraft and probing the terrain'}
 
 
@@ -75,7 +75,7 @@ def _check(message: xpc.Request, plugin_version: PluginVersion | None) -> None:
                 f'which cannot be told from rc6 on the wire; this plugin is {name}. If it is a '
                 "develop build, set the parameter plugin to 'develop'"
             )
-    elif isinstance(message, xpc.Command | xpc.GetTerrain | xpc.PlaceAndProbe):
+    elif isinstance(message, xpc.CommandOnce | xpc.GetTerrain | xpc.PlaceAndProbe):
         if plugin_version is not None and not plugin_version.has_commands:
             raise ValueError(
                 f'{_WHAT[type(message)]} needs plugin 1.3-rc6 or later; this one is {name}')

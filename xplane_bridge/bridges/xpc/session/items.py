@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
-from xplane_bridge.bridges.sessions.ledger import Entry, name_of
+from xplane_bridge.bridges.sessions.ledger import LedgerEntry, name_of
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.protocol import SimulationOp
 from xplane_bridge.common.controls import SURFACES
@@ -66,7 +66,7 @@ Key: TypeAlias = tuple[int, str]
 
 def find_effects(message: xpc.Request) -> Iterator[tuple[Key, Values, bool]]:
     """Return what a message leads to: each item, its values, and whether that takes it."""
-    if isinstance(message, xpc.Controls):
+    if isinstance(message, xpc.SetControls):
         yield from _find_control_effects(message)
     elif isinstance(message, xpc.SetDatarefs):
         for name, values in message.items:
@@ -82,7 +82,7 @@ def find_effects(message: xpc.Request) -> Iterator[tuple[Key, Values, bool]]:
             yield (number, PAUSE), (float(pauses),), pauses
 
 
-def _find_control_effects(message: xpc.Controls) -> Iterator[tuple[Key, Values, bool]]:
+def _find_control_effects(message: xpc.SetControls) -> Iterator[tuple[Key, Values, bool]]:
     for surface in SURFACES:
         value = getattr(message, surface)
         if value is not None:
@@ -116,7 +116,7 @@ def place_of(key: Key) -> tuple[str, int]:
         'throttle': THROTTLE, 'joystick': JOYSTICK, TEXT: '', **BRAKES}.get(value, value), 0
 
 
-def names_of(entries: Collection[Entry[Values]]) -> tuple[str, ...]:
+def names_of(entries: Collection[LedgerEntry[Values]]) -> tuple[str, ...]:
     """Return the names of items, many pauses as one."""
     pauses = sum(entry.value == PAUSE for entry in entries)
     names = [

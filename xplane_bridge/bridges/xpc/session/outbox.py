@@ -41,7 +41,7 @@ Pauses: TypeAlias = Mapping[Key, float]
 """Whether aircraft are paused."""
 
 
-class Source(Enum):
+class CommandSource(Enum):
     """Which of the commands that wait; sources take turns."""
 
     CONTROLS = 'controls'
@@ -76,7 +76,7 @@ class Outbox:
         self._controls: dict[int, LatestValues[float]] = {}
         self._levers = LatestValues[tuple[float, ...]](lifetime)
         # The next one first.
-        self._turns = list(Source)
+        self._turns = list(CommandSource)
         self._put = 0
         # Sent, and not known to be read; sent, and not shown.
         self._unconfirmed: list[tuple[int, CommandDone]] = []
@@ -141,32 +141,32 @@ class Outbox:
         """Queue values of datarefs, the newest of each; return whether some were waiting."""
         return self._levers.set(datarefs, now)
 
-    def heads(self) -> Iterator[tuple[Source, xpc.Request]]:
+    def heads(self) -> Iterator[tuple[CommandSource, xpc.Request]]:
         """Yield the next command of each source, that whose turn it is first."""
         for source in tuple(self._turns):
             message = self._head(source)
             if message is not None:
                 yield source, message
 
-    def _head(self, source: Source) -> xpc.Request | None:
-        if source is Source.CONTROLS and self._controls:
+    def _head(self, source: CommandSource) -> xpc.Request | None:
+        if source is CommandSource.CONTROLS and self._controls:
             aircraft = next(iter(self._controls))
             return to_controls(self._controls[aircraft].values, aircraft)
-        if source is Source.SINGLE and self._queue:
+        if source is CommandSource.SINGLE and self._queue:
             return self._queue.first
-        if source is Source.LEVERS and self._levers:
+        if source is CommandSource.LEVERS and self._levers:
             # What is released comes first: while it is forced a handle has no effect.
             return xpc.SetDatarefs(tuple(sorted(
                 self._levers.values.items(), key=lambda item: item[1][0] >= -1.0)))
         return None
 
-    def take(self, source: Source) -> CommandDone | None:
+    def take(self, source: CommandSource) -> CommandDone | None:
         """Remove the head of a source, sent now; return its end if somebody waits for it."""
         self._turns.remove(source)
         self._turns.append(source)
-        if source is Source.CONTROLS:
+        if source is CommandSource.CONTROLS:
             del self._controls[next(iter(self._controls))]
-        elif source is Source.LEVERS:
+        elif source is CommandSource.LEVERS:
             self._levers.clear()
         else:
             self._queue.take()

@@ -22,7 +22,7 @@ import math
 from typing import Any
 
 from xplane_bridge.bridges.sessions.base import RELEASE_TIMEOUT
-from xplane_bridge.bridges.sessions.ledger import Entry, Held, Ledger, name_of
+from xplane_bridge.bridges.sessions.ledger import Held, Ledger, LedgerEntry, name_of
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.protocol import SimulationOp
 from xplane_bridge.bridges.xpc.session.items import (
@@ -48,7 +48,7 @@ from xplane_bridge.bridges.xpc.session.items import (
     Values,
 )
 from xplane_bridge.bridges.xpc.session.pending import last_pending, Pending, same
-from xplane_bridge.bridges.xpc.session.written import Written
+from xplane_bridge.bridges.xpc.session.written import SentValues
 from xplane_bridge.common.controls import SURFACES
 
 
@@ -70,7 +70,7 @@ class Overrides:
     is unconfirmed until then. A value that was seen as we left it and has changed since, in two
     reports, now belongs to another client. Without ``repeats`` what is taken is sent once.
 
-    A datagram that comes late or again may undo what was shown: see Written. What it has written
+    A datagram that comes late or again may undo what was shown: see SentValues. What it has written
     is set right, also long after it was given back; other values are others'.
 
     An X-Plane that was started again may have read what was sent to the one before: that counts
@@ -93,7 +93,7 @@ class Overrides:
         # What was seen to be otherwise, since when: another client has it if it is so again.
         self._otherwise: dict[Key, float] = {}
         # Values that were sent, and what was given back and is shown, while they may still come.
-        self._written = Written()
+        self._written = SentValues()
         self._returned: dict[Key, _Returned] = {}
         # Up to which command each was taken, and what may have been taken of another X-Plane.
         self._taken_at: dict[Key, int] = {}
@@ -130,7 +130,7 @@ class Overrides:
     @property
     def names_held_by_others(self) -> tuple[str, ...]:
         """Return what is held, but not by us, for people."""
-        return names_of([Entry(*key) for key in self.held_by_others])
+        return names_of([LedgerEntry(*key) for key in self.held_by_others])
 
     def clear(self) -> None:
         """Forget everything: nothing is taken any more."""
@@ -152,7 +152,7 @@ class Overrides:
             entry for held in Held for entry in self._ledger.entries(held=held)
             if self._taken_at[entry.vehicle, entry.value] > serial]
         taken_at, wanted, written = self._taken_at.copy(), self._wanted.copy(), self._written
-        self._written = Written()
+        self._written = SentValues()
         self.clear()
         self._written = written
         written.keep([(entry.vehicle, entry.value) for entry in entries])
@@ -350,7 +350,7 @@ class Overrides:
         self._taken_at.setdefault((0, TEXT), 0)
         self.give_back(now)
 
-    def _neutral(self, entry: Entry[Values]) -> Values | None:
+    def _neutral(self, entry: LedgerEntry[Values]) -> Values | None:
         """Return the values to give an item back with, None if it cannot be."""
         before = entry.before or ()
         if entry.value == 'throttle':
@@ -395,7 +395,7 @@ class Overrides:
         if (0, 'throttle') in desired and (0, 'throttle') in self._ledger:
             own['throttle'] = desired[0, 'throttle'][0]
         if own:
-            messages.append(xpc.Controls(**own))
+            messages.append(xpc.SetControls(**own))
         datarefs: list[tuple[str, Values]] = []
         overrides: list[tuple[str, Values]] = []
         for key, values in desired.items():
@@ -597,7 +597,7 @@ class Overrides:
 
     def names_of_unsettled(self, timeout: float) -> tuple[str, ...]:
         """Return the names of what is unsettled, for people."""
-        return names_of([Entry(*key) for key in self.unsettled(timeout)])
+        return names_of([LedgerEntry(*key) for key in self.unsettled(timeout)])
 
     def late_until(self, timeout: float) -> float:
         """Return until when something of this may be taken again, at the latest."""
@@ -657,9 +657,10 @@ class Overrides:
             commanded, reported = format_values(self._wanted.get(key, ())), self._now(key)
             if commanded != reported:
                 sentences.append(
-                    f'{name_of(Entry(*key))} was commanded {commanded}, '
+                    f'{name_of(LedgerEntry(*key))} was commanded {commanded}, '
                     f'X-Plane reports {reported}')
-        late: list[Entry[Values]] = [Entry(*key) for key, pending in self.pending.items()
+        late: list[
+            LedgerEntry[Values]] = [LedgerEntry(*key) for key, pending in self.pending.items()
                 if now >= pending.since + timeout and self._is_unconfirmed(key)]
         if late:
             sentences.append(f'given back, but not shown by X-Plane: {", ".join(names_of(late))}')
@@ -675,7 +676,7 @@ class Overrides:
         return format_values(row[place:place + 1]) or 'nothing'
 
 
-def _fresh(entry: Entry[Values]) -> Values | None:
+def _fresh(entry: LedgerEntry[Values]) -> Values | None:
     """Return what an item is in an X-Plane that was just started, None if it is not known."""
     return entry.before and (0.0,) * len(entry.before) if (
         entry.value.startswith(OVERRIDE)) else None

@@ -622,7 +622,7 @@ class XpcSession(Session):
             self._outbox.await_report(done, pauses, serial, now + self.release_timeout)
         elif done is not None:
             self._outbox.confirm_later(done, serial)
-        if self._lockstep and isinstance(message, xpc.Controls) and (
+        if self._lockstep and isinstance(message, xpc.SetControls) and (
                 self._turns.command(message.aircraft)):
             self._requests.poll_now(now)
         if self._outbox.awaits:

@@ -31,7 +31,7 @@ _COMMON = {(-1.0,), (0.0,), (1.0,), NO_OVERRIDE}
 _ONE = struct.Struct('f')
 
 
-class Written:
+class SentValues:
     """
     What was sent for each item and when, and when X-Plane was last asked and had what it should.
 

@@ -49,7 +49,7 @@ from xplane_bridge.bridges.xplane_udp.node.parameters import XplaneUdpParameters
 from xplane_bridge.bridges.xplane_udp.node.poses import Poses
 from xplane_bridge.bridges.xplane_udp.node.traffic import Targets
 from xplane_bridge.bridges.xplane_udp.node.web_api import WebApi
-from xplane_bridge.bridges.xplane_udp.protocol import FIRST_WITH_DATAREFS, Layout, VERSIONS
+from xplane_bridge.bridges.xplane_udp.protocol import DataLayout, FIRST_WITH_DATAREFS, VERSIONS
 from xplane_bridge.bridges.xplane_udp.session import (
     BEACON_CHANNEL,
     DATA_CHANNEL,
@@ -439,7 +439,7 @@ class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
         )
 
 
-def _byte_order(layout: Layout | None) -> str:
+def _byte_order(layout: DataLayout | None) -> str:
     """Return the byte order of the rows received, and with X-Plane 6 the platform byte."""
     if layout is None:
         return 'none received'

@@ -43,7 +43,11 @@ from xplane_bridge.bridges.xplane_udp.node.poses import check_pose, Poses
 from xplane_bridge.bridges.xplane_udp.node.web_holds import WebHolds
 from xplane_bridge.bridges.xplane_udp.protocol import flight, web_api
 from xplane_bridge.bridges.xplane_udp.session import XplaneUdpSession
-from xplane_bridge.bridges.xplane_udp.web.socket import CommandReported, Reading, ValuesChanged
+from xplane_bridge.bridges.xplane_udp.web.socket import (
+    CommandReported,
+    DatarefReading,
+    ValuesChanged,
+)
 from xplane_bridge.bridges.xplane_udp.web.web_client import WebClient
 from xplane_bridge.common.text import printable
 from xplane_bridge.msg import DatarefValues
@@ -401,7 +405,7 @@ class WebApi:
         if not request.names:
             raise ValueError('no dataref given')
         check_count('names', len(request.names), _MOST_NAMES)
-        found: list[Reading | None] = await self._ask(self._client.describe(request.names))
+        found: list[DatarefReading | None] = await self._ask(self._client.describe(request.names))
         numbers = [reading.value if reading and not isinstance(reading.value, bytes) else ()
                    for reading in found]
         response.types = [reading.info.type if reading else '' for reading in found]
@@ -420,7 +424,7 @@ class WebApi:
     ) -> None:
         values = tuple(request.values)
         # Data may be emptied: neither values nor text.
-        reading: Reading = await self._ask(
+        reading: DatarefReading = await self._ask(
             self._client.write(request.name, values, request.text))
         got = reading.text if isinstance(reading.value, bytes) else reading.value
         response.success = got == request.text if isinstance(got, str) else (
@@ -519,7 +523,7 @@ class WebApi:
         elif isinstance(error, ProtocolError):
             error = ValueError(f'not understood in an answer of the Web API: {error}')
             self._failure = str(error)
-        elif isinstance(error, web_api.RefusedError) and error.is_disabled:
+        elif isinstance(error, web_api.WebApiRefusedError) and error.is_disabled:
             self._failure = str(error)
         elif error is None or self._client.capabilities is not None:
             # It has answered, though perhaps with a refusal.

@@ -35,7 +35,13 @@ from xplane_bridge.bridges.sessions.base import PeerState
 from xplane_bridge.bridges.sessions.left import Left
 from xplane_bridge.bridges.xplane_udp.node.parameters import XplaneUdpParameters
 from xplane_bridge.bridges.xplane_udp.session import XplaneUdpSession
-from xplane_bridge.bridges.xplane_udp.web.held import Ask, HeldCommands, Lost, Settled, Step
+from xplane_bridge.bridges.xplane_udp.web.held import (
+    Ask,
+    HeldCommands,
+    HoldRequest,
+    LostHold,
+    Settled,
+)
 from xplane_bridge.bridges.xplane_udp.web.presses import Presses
 from xplane_bridge.bridges.xplane_udp.web.socket import CommandReported
 from xplane_bridge.bridges.xplane_udp.web.web_client import WebClient
@@ -246,7 +252,7 @@ class WebHolds:
                        for settled in announced if isinstance(settled, Settled)
                        for ticket in settled.tickets]
             self._changed.notify_all()
-        if lost := [each for each in announced if isinstance(each, Lost)]:
+        if lost := [each for each in announced if isinstance(each, LostHold)]:
             self._node.warn('held', 'no longer held: ' + named(
                 [f'{each.name} ({each.why})' for each in lost], '; '))
         for call, settled in waiting:
@@ -275,7 +281,7 @@ class WebHolds:
 
         return (self._steps(step), done), None
 
-    def _steps(self, step: Step) -> Steps:
+    def _steps(self, step: HoldRequest) -> Steps:
         if step.ask is Ask.RELEASE:
             return self._client.release(step.names)
         name, = step.names

@@ -21,14 +21,15 @@ from xplane_bridge.bridges.xplane_udp.protocol.codec import (
     MOST_RREF_VALUES,
 )
 from xplane_bridge.bridges.xplane_udp.protocol.conversion import (
-    Quantities,
     quantities,
+    RowQuantities,
     rows_for,
     to_segments,
     Value,
 )
 from xplane_bridge.bridges.xplane_udp.protocol.data import (
     Data,
+    DataLayout,
     Dcoc,
     decode_data,
     default_layout,
@@ -40,7 +41,6 @@ from xplane_bridge.bridges.xplane_udp.protocol.data import (
     FIRST_WITH_VEHS,
     HIGHEST_PLAUSIBLE_ROW,
     INTEGER_INPUTS,
-    Layout,
     MOST_ROWS,
     NO_DATA,
     Segment,
@@ -105,9 +105,9 @@ __all__ = [
     'Acfn', 'Acpr', 'Alrt', 'BEACON_GROUP', 'BEACON_PORT', 'Becn', 'Cmnd', 'Column',
     'DATA_OUTPUT_TARGET', 'DREF_SIZE', 'Data', 'Dcoc', 'Dialect', 'Dref', 'Dsel',
     'FIRST_WITH_DATAREFS', 'FIRST_WITH_SENDER', 'FIRST_WITH_TARGETS', 'FIRST_WITH_VEHS', 'Fail',
-    'HIGHEST_PLAUSIBLE_ROW', 'INTEGER_INPUTS', 'Ise4', 'Ise6', 'Iset', 'Layout', 'Lsnd',
+    'HIGHEST_PLAUSIBLE_ROW', 'INTEGER_INPUTS', 'Ise4', 'Ise6', 'Iset', 'DataLayout', 'Lsnd',
     'MOST_ROWS', 'MOST_RREF_VALUES', 'MESSAGES', 'NO_DATA', 'Nfal',
-    'Nrec', 'Objl', 'Objn', 'PORT', 'Prel', 'Quantities', 'Quit', 'ROWS', 'ROW_COUNTS',
+    'Nrec', 'Objl', 'Objn', 'PORT', 'Prel', 'RowQuantities', 'Quit', 'ROWS', 'ROW_COUNTS',
     'RadrPoint11', 'RadrPoint12', 'RadrReply', 'RadrRequest', 'Reco', 'Rese', 'Row', 'RposReply',
     'RposRequest', 'RrefReply', 'RrefRequest', 'Segment', 'Selection', 'Shut', 'Simo',
     'Soun', 'Ssnd', 'Ucoc', 'Unit', 'Usel', 'VALUES_PER_ROW', 'VERSIONS', 'Value', 'Veh1', 'Vehs',

@@ -46,12 +46,12 @@ from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.xplane_udp.protocol.data import (
     check_version,
     Data,
+    DataLayout,
     decode_data,
     decode_selection,
     encode_data,
     encode_selection,
     HEADER_SIZE,
-    Layout,
     Selection,
 )
 from xplane_bridge.bridges.xplane_udp.protocol.messages import (
@@ -134,7 +134,7 @@ def encode(message: Message, version: int = 12) -> bytes:
 
 def decode(
     data: bytes | bytearray | memoryview, sender: Sender, version: int | None = None, *,
-    layout: Layout | None = None, previous: Layout | None = None,
+    layout: DataLayout | None = None, previous: DataLayout | None = None,
 ) -> Message:
     """
     Decode one datagram of X-Plane ('peer') or of its client ('bridge').

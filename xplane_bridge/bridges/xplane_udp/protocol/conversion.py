@@ -32,7 +32,7 @@ Value: TypeAlias = float | tuple[float | None, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Quantities:
+class RowQuantities:
     """
     Quantities in one set of rows, in SI units and radians; None is unknown.
 
@@ -109,7 +109,7 @@ class Quantities:
     throttle_actual: tuple[float | None, ...] | None = None
 
 
-_FIELD_NAMES = frozenset(f.name for f in fields(Quantities))
+_FIELD_NAMES = frozenset(f.name for f in fields(RowQuantities))
 
 
 def rows_for(version: int, quantities: Iterable[str]) -> tuple[int, ...]:
@@ -117,13 +117,13 @@ def rows_for(version: int, quantities: Iterable[str]) -> tuple[int, ...]:
     Return the rows, in ascending order, that a version must send for these quantities.
 
     A quantity that the version does not have adds none. Raises ValueError for a name that is not a
-    field of Quantities.
+    field of RowQuantities.
     """
     check_version(version)
     return tuple(sorted({place[0] for place in (_place(version, q) for q in quantities) if place}))
 
 
-def quantities(version: int, segments: Iterable[Segment]) -> Quantities:
+def quantities(version: int, segments: Iterable[Segment]) -> RowQuantities:
     """
     Convert rows of one version to SI quantities.
 
@@ -144,7 +144,7 @@ def quantities(version: int, segments: Iterable[Segment]) -> Quantities:
                     for v in segment.values[column.index:column.index + column.width])
             else:
                 found[column.quantity] = _to_si(segment.values[column.index], column.unit)
-    return Quantities(**found)  # type: ignore[arg-type]
+    return RowQuantities(**found)  # type: ignore[arg-type]
 
 
 def to_segments(version: int, values: Mapping[str, Value],
@@ -152,11 +152,11 @@ def to_segments(version: int, values: Mapping[str, Value],
     """
     Convert SI quantities to rows of one version, the inverse of ``quantities``.
 
-    values maps fields of Quantities to SI values; None ones are left out. With rows None each
+    values maps fields of RowQuantities to SI values; None ones are left out. With rows None each
     quantity goes into its own row, for a command to X-Plane, with the int32 inputs of 7.4 marked;
     otherwise exactly these rows are filled with whatever is known for them, as X-Plane fills the
     selected rows. Values not given are None, "leave unchanged" or "no data".
-    Raises ValueError for a name that is not a field of Quantities or, with rows None, that has no
+    Raises ValueError for a name that is not a field of RowQuantities or, with rows None, that has no
     row in this version.
     """
     check_version(version)

@@ -28,7 +28,7 @@ layout bytes                                                 X-Plane
 ====== ===================================================== ===============================
 
 The plain int32 lists of DSEL, USEL, DCOC and UCOC use the same framing. For X-Plane 6 that is
-an inference: no document or capture shows its DSEL, so all of it can be set with a ``Layout``.
+an inference: no document or capture shows its DSEL, so all of it can be set with a ``DataLayout``.
 
 Length, platform byte and row numbers distinguish the layouts, with one exception: a version 6
 datagram **without** its trailer whose last byte happens to be 0 can also be read as 7.4, because
@@ -103,7 +103,7 @@ _PLATFORM_ORDER: dict[int, ByteOrder] = {ord('0'): 'little', ord('1'): 'big'}
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class DataLayout:
     """
     Framing of a DATA or DSEL datagram.
 
@@ -162,7 +162,7 @@ class Data(Message):
     tag: ClassVar[str] = 'DATA'
 
     segments: tuple[Segment, ...]
-    layout: Layout | None = None
+    layout: DataLayout | None = None
     fifth_byte: int = 0
 
 
@@ -171,7 +171,7 @@ class Selection(Message):
     """A request about rows, by number."""
 
     indices: tuple[int, ...]
-    layout: Layout | None = None
+    layout: DataLayout | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ def check_version(version: int) -> None:
 
 
 def default_layout(version: int, sender: Sender = 'bridge', *, byte_order: ByteOrder = 'little',
-                   trailer: bool | None = None) -> Layout:
+                   trailer: bool | None = None) -> DataLayout:
     """
     Return the layout of DATA and DSEL of an X-Plane version.
 
@@ -229,10 +229,10 @@ def default_layout(version: int, sender: Sender = 'bridge', *, byte_order: ByteO
     if version >= 8:
         if trailer:
             raise ValueError('no trailer from X-Plane 8 on')
-        return Layout(8, byte_order)
+        return DataLayout(8, byte_order)
     if trailer is None:
         trailer = version == 6 or sender == 'peer'
-    return Layout(6 if version == 6 else 7, byte_order, trailer)
+    return DataLayout(6 if version == 6 else 7, byte_order, trailer)
 
 
 def encode_data(message: Data, version: int = 12) -> bytes:
@@ -248,8 +248,8 @@ def encode_data(message: Data, version: int = 12) -> bytes:
     return _framed(message.tag, body, layout, message.fifth_byte)
 
 
-def decode_data(data: bytes | bytearray | memoryview, layout: Layout | None = None,
-                previous: Layout | None = None, version: int | None = None,
+def decode_data(data: bytes | bytearray | memoryview, layout: DataLayout | None = None,
+                previous: DataLayout | None = None, version: int | None = None,
                 sender: Sender = 'peer') -> Data:
     """
     Decode a DATA datagram.
@@ -290,7 +290,7 @@ def encode_selection(message: Selection, version: int = 12) -> bytes:
 
 
 def decode_selection(message_type: type[SelectionT], data: bytes | bytearray | memoryview,
-                     layout: Layout | None = None, previous: Layout | None = None,
+                     layout: DataLayout | None = None, previous: DataLayout | None = None,
                      version: int | None = None) -> SelectionT:
     """Decode a Dsel, Usel, Dcoc or Ucoc; parameters and errors as decode_data's."""
     layout, end = _find_layout(data, message_type.tag, INDEX_SIZE, layout, previous, version)
@@ -303,7 +303,7 @@ def _check_count(tag: str, count: int) -> None:
         raise ValueError(f'{tag}: {count} rows, at most {MOST_ROWS} go into a datagram')
 
 
-def _framed(tag: str, body: bytes, layout: Layout, fifth_byte: int) -> bytes:
+def _framed(tag: str, body: bytes, layout: DataLayout, fifth_byte: int) -> bytes:
     if layout.framing == 8:
         return tag.encode() + bytes([checked_int(f'{tag} fifth byte', fifth_byte, 0, 255)]) + body
     if layout.framing == 7:
@@ -312,7 +312,7 @@ def _framed(tag: str, body: bytes, layout: Layout, fifth_byte: int) -> bytes:
     return tag.encode() + b'\0' + platform + body + platform * layout.trailer
 
 
-def _segment_bytes(position: int, segment: Segment, layout: Layout) -> bytes:
+def _segment_bytes(position: int, segment: Segment, layout: DataLayout) -> bytes:
     what = f'DATA segment {position}'
     index = checked_int(f'{what}: row', segment.index, 0, INT32_MAX)
     if len(segment.values) != VALUES_PER_ROW:
@@ -340,7 +340,7 @@ def _segment_bytes(position: int, segment: Segment, layout: Layout) -> bytes:
     return b''.join(parts)
 
 
-def _with_integers(segment: Segment, integers: tuple[int, ...], layout: Layout,
+def _with_integers(segment: Segment, integers: tuple[int, ...], layout: DataLayout,
                    raw: bytes | bytearray | memoryview) -> Segment:
     values = list(segment.values)
     for i in integers:
@@ -349,8 +349,8 @@ def _with_integers(segment: Segment, integers: tuple[int, ...], layout: Layout,
     return Segment(segment.index, tuple(values), integers)
 
 
-def _find_layout(data: bytes | bytearray | memoryview, tag: str, size: int, layout: Layout | None,
-               previous: Layout | None, version: int | None) -> tuple[Layout, int]:
+def _find_layout(data: bytes | bytearray | memoryview, tag: str, size: int, layout: DataLayout | None,
+               previous: DataLayout | None, version: int | None) -> tuple[DataLayout, int]:
     """Return the layout of a datagram of items of size bytes, and where the last item ends."""
     if version is not None:
         check_version(version)
@@ -371,7 +371,7 @@ def _find_layout(data: bytes | bytearray | memoryview, tag: str, size: int, layo
 
 
 def _recognised(data: bytes | bytearray | memoryview, tag: str, size: int,
-                previous: Layout | None, version: int | None) -> Layout:
+                previous: DataLayout | None, version: int | None) -> DataLayout:
     surplus = (len(data) - HEADER_SIZE) % size
     if len(data) < HEADER_SIZE or surplus > 2:
         raise ProtocolError(f'{tag}: {counted(len(data), "byte")}, expected 5, 6 or 7 + {size} n')
@@ -388,27 +388,27 @@ def _recognised(data: bytes | bytearray | memoryview, tag: str, size: int,
 
 
 def _candidates(data: bytes | bytearray | memoryview, size: int,
-                surplus: int) -> Iterator[Layout]:
+                surplus: int) -> Iterator[DataLayout]:
     """Yield the layouts that the bytes allow, the most likely first."""
     orders: tuple[ByteOrder, ByteOrder] = ('little', 'big')
     if surplus == 0:
-        yield from (Layout(8, o) for o in orders if _plausible(data, size, 5, len(data), o))
+        yield from (DataLayout(8, o) for o in orders if _plausible(data, size, 5, len(data), o))
         return
     # 7.4's trailer is known only for DATA.
     if surplus == 1 and size == SEGMENT_SIZE and data[-1] == 0:
-        yield from (Layout(7, o, True) for o in orders
+        yield from (DataLayout(7, o, True) for o in orders
                     if _plausible(data, size, 5, len(data) - 1, o))
     order = _PLATFORM_ORDER.get(data[5])
     if order is None or data[4] != 0:
         return
     if surplus == 1:
         if _plausible(data, size, 6, len(data), order):
-            yield Layout(6, order, False)
+            yield DataLayout(6, order, False)
     elif data[-1] == data[5]:
-        yield Layout(6, order, True)
+        yield DataLayout(6, order, True)
 
 
-def _fits(layout: Layout, version: int) -> bool:
+def _fits(layout: DataLayout, version: int) -> bool:
     # 7.4 without its trailer is, byte for byte, the framing of version 8.
     return layout.framing == min(version, 8) or (version == 7 and layout.framing == 8)
 

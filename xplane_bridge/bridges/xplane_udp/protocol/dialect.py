@@ -22,7 +22,7 @@ from types import ModuleType
 from xplane_bridge.bridges.protocols import dialect
 from xplane_bridge.bridges.protocols.base import Message, Sender
 from xplane_bridge.bridges.xplane_udp.protocol.codec import decode, encode
-from xplane_bridge.bridges.xplane_udp.protocol.data import Data, Layout, VERSIONS
+from xplane_bridge.bridges.xplane_udp.protocol.data import Data, DataLayout, VERSIONS
 
 _NEWEST = 12
 
@@ -36,7 +36,7 @@ class Dialect(dialect.Dialect):
 
     def __init__(self, protocol: ModuleType, arguments: Namespace) -> None:
         super().__init__(protocol, arguments)
-        self._layout: Layout | None = None
+        self._layout: DataLayout | None = None
 
     def decode_from(self, data: bytes, sender: Sender) -> object:
         """Return the message in a datagram, using the layout of the last rows received."""

@@ -17,7 +17,7 @@
 X-Plane's Web API over REST: requests and replies as JSON, see docs/wire/xplane_udp.md section 7.
 
 Replies are untrusted: whatever is in them, they are read or raise ProtocolError. What X-Plane
-refuses raises RefusedError.
+refuses raises WebApiRefusedError.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ Kind = Literal['datarefs', 'commands']
 Json: TypeAlias = Any
 
 
-class Reply(Protocol):
+class WebResponse(Protocol):
     """An HTTP response."""
 
     @property
@@ -81,7 +81,7 @@ class Reply(Protocol):
         """Return the content."""
 
 
-class RefusedError(ValueError):
+class WebApiRefusedError(ValueError):
     """X-Plane refuses a request; ``code`` is its error code, '' if it gives none."""
 
     def __init__(self, text: str, status: int, code: str = '') -> None:
@@ -256,8 +256,8 @@ def _json(value: Json) -> bytes:
 # Replies.
 
 
-def check(what: str, reply: Reply) -> None:
-    """Raise RefusedError unless the request was granted."""
+def check(what: str, reply: WebResponse) -> None:
+    """Raise WebApiRefusedError unless the request was granted."""
     if reply.status == _OK:
         return
     try:
@@ -270,12 +270,12 @@ def check(what: str, reply: Reply) -> None:
     if reply.status == _FORBIDDEN and not code:
         text = ('X-Plane refuses all requests (HTTP status 403): in its settings, on the page '
                 'Network, do not select Disable Incoming Traffic')
-    raise RefusedError(
+    raise WebApiRefusedError(
         f'{what}: {text or f"HTTP status {reply.status}"}{f" ({code})" if code else ""}',
         reply.status, code)
 
 
-def read_capabilities(reply: Reply) -> Capabilities:
+def read_capabilities(reply: WebResponse) -> Capabilities:
     """Return the versions. Raises ValueError before 12.1.4."""
     if reply.status == _NOT_FOUND:
         raise ValueError('there is no /api/capabilities: X-Plane 12.1.4 and later have it; is '
@@ -291,7 +291,7 @@ def read_capabilities(reply: Reply) -> Capabilities:
     return Capabilities(printable(version, 40), frozenset(str(api) for api in apis[:20]))
 
 
-def read_dataref(name: str, reply: Reply) -> DatarefInfo:
+def read_dataref(name: str, reply: WebResponse) -> DatarefInfo:
     """Return id and type of a dataref."""
     item = _item(name, reply)
     kind, writable = item.get('value_type'), item.get('is_writable')
@@ -301,7 +301,7 @@ def read_dataref(name: str, reply: Reply) -> DatarefInfo:
         _id(name, item), name, kind, writable if isinstance(writable, bool) else None)
 
 
-def listed(names: Sequence[str], reply: Reply) -> list[str]:
+def listed(names: Sequence[str], reply: WebResponse) -> list[str]:
     """Return which of these datarefs or commands a reply has."""
     items = _data(names[0], reply)
     if not isinstance(items, list):
@@ -310,12 +310,12 @@ def listed(names: Sequence[str], reply: Reply) -> list[str]:
     return [name for name in names if name in given]
 
 
-def read_command(name: str, reply: Reply) -> int:
+def read_command(name: str, reply: WebResponse) -> int:
     """Return the id of a command."""
     return _id(name, _item(name, reply))
 
 
-def read_count(reply: Reply) -> int:
+def read_count(reply: WebResponse) -> int:
     """Return how many there are."""
     number = _data('count', reply)
     if not isinstance(number, int) or isinstance(number, bool):
@@ -324,7 +324,7 @@ def read_count(reply: Reply) -> int:
 
 
 def read_value(
-    dataref: DatarefInfo, reply: Reply, index: int | None = None
+    dataref: DatarefInfo, reply: WebResponse, index: int | None = None
 ) -> tuple[float, ...] | bytes:
     """Return the numbers of a dataref, a single one for an element, or its bytes."""
     return decode_value(dataref, _data(dataref.name, reply), is_element=index is not None)
@@ -357,7 +357,7 @@ def _float(dataref: DatarefInfo, value: Json) -> float:
         raise ProtocolError(f'{dataref.name}: got a number beyond a double') from error
 
 
-def _item(name: str, reply: Reply) -> dict[str, Json]:
+def _item(name: str, reply: WebResponse) -> dict[str, Json]:
     """Return the only item of a list, of this name."""
     items = _data(name, reply)
     if isinstance(items, list):
@@ -374,7 +374,7 @@ def _id(name: str, item: Mapping[str, Json]) -> int:
     return number
 
 
-def _data(what: str, reply: Reply) -> Json:
+def _data(what: str, reply: WebResponse) -> Json:
     check(what, reply)
     given = _loads(what, reply.body)
     if not isinstance(given, dict) or 'data' not in given:

@@ -53,7 +53,7 @@ Json: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class WebResult:
     """The outcome of a request; as a response of REST it has a status and a body."""
 
     number: int
@@ -147,7 +147,7 @@ def _written(
 # What X-Plane says.
 
 
-def read(text: str) -> Result | DatarefUpdate | CommandUpdate:
+def read(text: str) -> WebResult | DatarefUpdate | CommandUpdate:
     """Return a message of X-Plane."""
     try:
         given = json.loads(text)
@@ -168,16 +168,16 @@ def read(text: str) -> Result | DatarefUpdate | CommandUpdate:
         f'message: got type {kind!r}, expected {_RESULT}, {_DATAREFS} or {_COMMANDS}')
 
 
-def _result(given: Mapping[str, Json]) -> Result:
+def _result(given: Mapping[str, Json]) -> WebResult:
     number, success = given.get('req_id'), given.get('success')
     if not isinstance(number, int) or isinstance(number, bool) or not isinstance(success, bool):
         raise ProtocolError(
             f'result: got req_id {number!r} and success {success!r}, expected a number, and true '
             'or false')
     if success:
-        return Result(number, _GRANTED, b'null')
+        return WebResult(number, _GRANTED, b'null')
     error = {key: given.get(key) for key in ('error_code', 'error_message')}
-    return Result(number, _REFUSED, json.dumps(error).encode('ascii'))
+    return WebResult(number, _REFUSED, json.dumps(error).encode('ascii'))
 
 
 def _by_id(kind: str, given: Mapping[str, Json]) -> dict[int, Json]:

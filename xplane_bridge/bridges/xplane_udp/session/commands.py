@@ -24,10 +24,10 @@ from xplane_bridge.bridges.protocols.base import Message
 from xplane_bridge.bridges.xplane_udp.protocol import (
     Cmnd,
     Data,
+    DataLayout,
     Dref,
     encode,
     HIGHEST_PLAUSIBLE_ROW,
-    Layout,
     MOST_ROWS,
     to_segments,
     Value,
@@ -85,7 +85,7 @@ _LARGEST = 3e38
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class CommandDatagrams:
     """Datagrams sent together, and the aircraft whose flight model they stop, if any."""
 
     channel: str
@@ -94,8 +94,8 @@ class Command:
 
 
 def to_commands(
-    messages: Sequence[Message], what: str, version: int, layout: Layout
-) -> list[Command]:
+    messages: Sequence[Message], what: str, version: int, layout: DataLayout
+) -> list[CommandDatagrams]:
     """Return messages of one kind as commands; ValueError if one cannot be sent."""
     if len(messages) > MOST_MESSAGES:
         raise ValueError(
@@ -104,13 +104,13 @@ def to_commands(
             for start in range(0, len(messages), _BURST)]
 
 
-def _command(messages: Sequence[Message], version: int, layout: Layout) -> Command:
+def _command(messages: Sequence[Message], version: int, layout: DataLayout) -> CommandDatagrams:
     first = messages[0]
     if isinstance(first, Data):
-        return Command(DATA_CHANNEL, tuple(
+        return CommandDatagrams(DATA_CHANNEL, tuple(
             encode(Data(message.segments, layout), version)
             for message in messages if isinstance(message, Data)))
-    return Command(
+    return CommandDatagrams(
         COMMAND_CHANNEL, tuple(encode(message, version) for message in messages),
         first.p if isinstance(first, Vehx) else None)
 
@@ -145,7 +145,7 @@ def _dataref(name: str) -> str:
 
 
 def control_rows(
-    version: int, controls: Mapping[str, float], kind: RowKind, layout: Layout
+    version: int, controls: Mapping[str, float], kind: RowKind, layout: DataLayout
 ) -> Data:
     """
     Return the rows to write for controls: the three axes as trims or as the joystick's.
@@ -176,7 +176,7 @@ def control_rows(
     return Data(to_segments(version, values), layout)
 
 
-def stick_and_trim_rows(version: int, values: Mapping[str, float], layout: Layout) -> Data:
+def stick_and_trim_rows(version: int, values: Mapping[str, float], layout: DataLayout) -> Data:
     """Return the rows that set the joystick's axes (stick_elevator ...) or trims."""
     return Data(to_segments(version, values), layout)
 

@@ -23,8 +23,8 @@ from typing import Literal
 from xplane_bridge.bridges.sessions.base import Address
 from xplane_bridge.bridges.xplane_udp import protocol as wire
 from xplane_bridge.bridges.xplane_udp.protocol import (
+    DataLayout,
     FIRST_WITH_DATAREFS,
-    Layout,
     RrefRequest,
     VERSIONS,
 )
@@ -82,7 +82,7 @@ class Wire:
     data_target: Callable[[str], Address] | None = None
 
 
-class Dialect:
+class SpokenDialect:
     """
     The version of one X-Plane and the layout of its rows, as given or as seen from what it sends.
 
@@ -92,7 +92,7 @@ class Dialect:
 
     def __init__(self, given: int | None, by_rows: bool, form: Wire) -> None:
         self.given = self.version = given
-        self.layout: Layout | None = None
+        self.layout: DataLayout | None = None
         self._by_rows = by_rows
         self._form = form
         # The byte orders of all rows received: 'little', 'big'.
@@ -190,7 +190,7 @@ class Dialect:
         if self._form.byte_order is not None:
             self.layout = wire.default_layout(version, 'peer', byte_order=self._form.byte_order)
 
-    def on_rows(self, layout: Layout | None, now: float) -> None:
+    def on_rows(self, layout: DataLayout | None, now: float) -> None:
         """Record the layout of received rows."""
         self.layout = layout
         if layout is None:
@@ -200,13 +200,13 @@ class Dialect:
             self._framed_at = now
         self._framing = layout.framing
 
-    def own(self, version: int) -> Layout:
+    def own(self, version: int) -> DataLayout:
         """Return the framing of what we send: in the byte order of received rows, if any."""
         order = self._form.byte_order or (self.layout.byte_order if self.layout else 'little')
         trailer = self._form.trailer if version <= _WITH_TRAILER else None
         return wire.default_layout(version, 'bridge', byte_order=order, trailer=trailer)
 
-    def draw_probe(self, version: int) -> Layout:
+    def draw_probe(self, version: int) -> DataLayout:
         """Return how to probe a silent X-Plane: alternately if rows came in both orders."""
         layout = self.own(version)
         if self._form.byte_order is not None or len(self._orders) < 2:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from xplane_bridge.bridges.sessions.ledger import Entry
+from xplane_bridge.bridges.sessions.ledger import LedgerEntry
 from xplane_bridge.bridges.sessions.left import Left
 from xplane_bridge.bridges.sessions.machine import State
 from xplane_bridge.bridges.xplane_udp.protocol import Dref, FIRST_WITH_DATAREFS
@@ -49,7 +49,7 @@ def report_of(axis: str, version: int, row_kind: RowKind) -> str:
 
 
 def giving_back(
-    entries: Sequence[Entry[float]], version: int, row_kind: RowKind,
+    entries: Sequence[LedgerEntry[float]], version: int, row_kind: RowKind,
     written: Mapping[str, float],
 ) -> list[Pending]:
     """

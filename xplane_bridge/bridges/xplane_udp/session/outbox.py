@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 
 from xplane_bridge.bridges.sessions.base import CommandDone, soonest, Tickets
 from xplane_bridge.bridges.sessions.lifetimes import CommandQueue, expired, LatestValues
-from xplane_bridge.bridges.xplane_udp.session.commands import Command
+from xplane_bridge.bridges.xplane_udp.session.commands import CommandDatagrams
 
 # When it hurries, all that waits is sent within this time, in seconds.
 _HURRY = 0.7
@@ -41,7 +41,7 @@ class Turn(Enum):
     REQUEST = 'request'
 
 
-Drawn: TypeAlias = Command | dict[str, float] | Literal[Turn.REQUEST]
+Drawn: TypeAlias = CommandDatagrams | dict[str, float] | Literal[Turn.REQUEST]
 """What is sent next: a command, controls by name, or a request."""
 
 
@@ -59,7 +59,7 @@ class Outbox:
     def __init__(self, pacing: float, lifetime: float, tickets: Tickets) -> None:
         self.controls_wait = True
         self._pacing = pacing
-        self._commands = CommandQueue[Command](tickets, lifetime=lifetime, why=_WHY)
+        self._commands = CommandQueue[CommandDatagrams](tickets, lifetime=lifetime, why=_WHY)
         self._tickets = tickets
         self._controls = LatestValues[float](lifetime)
         self._ended: list[CommandDone] = []
@@ -72,7 +72,9 @@ class Outbox:
 
     # What waits.
 
-    def put(self, commands: Sequence[Command], what: str, now: float, awaited: bool) -> int:
+    def put(
+        self, commands: Sequence[CommandDatagrams], what: str, now: float, awaited: bool
+    ) -> int:
         """Queue commands, all or none; return the ticket of the last."""
         self._commands.check_room(what, len(commands))
         ticket = 0

@@ -20,9 +20,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from xplane_bridge.bridges.sessions.base import CommandDone, Outgoing, Tickets
-from xplane_bridge.bridges.sessions.ledger import Entry, Held, Ledger, name_of
+from xplane_bridge.bridges.sessions.ledger import Held, Ledger, LedgerEntry, name_of
 from xplane_bridge.bridges.xplane_udp import protocol as wire
-from xplane_bridge.bridges.xplane_udp.protocol import Dref, FIRST_WITH_DATAREFS, Layout
+from xplane_bridge.bridges.xplane_udp.protocol import DataLayout, Dref, FIRST_WITH_DATAREFS
 from xplane_bridge.bridges.xplane_udp.session.commands import (
     BRAKES,
     check_values,
@@ -52,7 +52,7 @@ from xplane_bridge.bridges.xplane_udp.session.reports import (
     REPORTED,
     Reports,
 )
-from xplane_bridge.bridges.xplane_udp.session.written import Written
+from xplane_bridge.bridges.xplane_udp.session.written import WrittenControls
 
 # Ledger of what was taken from the user of X-Plane, on hold while it may be another run.
 
@@ -70,7 +70,7 @@ class Items:
 
     def __init__(self) -> None:
         self._ledger = Ledger[float]()
-        self._held: list[Entry[float]] = []
+        self._held: list[LedgerEntry[float]] = []
 
     def __bool__(self) -> bool:
         """Return whether anything is taken, or unconfirmed; what is on hold is neither."""
@@ -92,7 +92,7 @@ class Items:
         """Forget one item: another client has it now, or it was shown to be given back."""
         self._ledger.forget(aircraft, value)
 
-    def release(self) -> list[Entry[float]]:
+    def release(self) -> list[LedgerEntry[float]]:
         """Record that all taken by commands is given back; return all that is unconfirmed."""
         self._ledger.release()
         return self._ledger.entries(held=Held.UNCONFIRMED)
@@ -142,7 +142,7 @@ class Items:
         """Forget what was on hold: it is another run of X-Plane."""
         self._held = []
 
-    def _everything(self) -> list[Entry[float]]:
+    def _everything(self) -> list[LedgerEntry[float]]:
         """Return all of the ledger, and empty it."""
         entries = [*self._ledger.entries(), *self._ledger.entries(held=Held.UNCONFIRMED)]
         self._ledger.clear()
@@ -172,7 +172,7 @@ class Overrides:
         self._items = Items()
         self._pending = PendingTable(patience)
         self._reports = Reports()
-        self._written = Written()
+        self._written = WrittenControls()
         self._tickets = tickets
         self._row_kind: RowKind = row_kind
         self._override_joystick = override_joystick
@@ -220,7 +220,7 @@ class Overrides:
         self._put_pending(Pending(PAUSED, float(on), pause(on), ticket=ticket, what='pause'), now)
         return ticket
 
-    def command(self, controls: Mapping[str, float], layout: Layout) -> None:
+    def command(self, controls: Mapping[str, float], layout: DataLayout) -> None:
         """Write nothing else for these controls; ValueError for what cannot be sent."""
         assert self.version is not None
         check_values(controls)
@@ -274,7 +274,7 @@ class Overrides:
                     name, self._reports.get(name, now), now):
                 self._items.forget(name)
 
-    def due(self, now: float, layout: Layout, *, tells: bool) -> list[Outgoing]:
+    def due(self, now: float, layout: DataLayout, *, tells: bool) -> list[Outgoing]:
         """Return what is to be written now; end, and tell, what was not shown in time."""
         all_pending = self._pending.due(now)
         for pending in self._pending.expire(now):
@@ -381,7 +381,7 @@ class Overrides:
             self._items.take(FLIGHT_MODEL, before, aircraft)
 
     def write(
-        self, controls: Mapping[str, float], layout: Layout, now: float
+        self, controls: Mapping[str, float], layout: DataLayout, now: float
     ) -> list[Outgoing]:
         """Record what controls take that are sent now; return their datagrams."""
         version = self.version
@@ -505,7 +505,7 @@ class Overrides:
             return
         error = f'sent; not shown within {self._patience():g} s'
         if pending.item is not None:
-            error = f'{name_of(Entry(*pending.item))}: {error}; it may stay as it was left'
+            error = f'{name_of(LedgerEntry(*pending.item))}: {error}; it may stay as it was left'
         if pending.ticket is None:
             pending = replace(pending, ticket=self._tickets.draw())
         self._end(pending, error)

@@ -23,7 +23,7 @@ from xplane_bridge.bridges.sessions import machine
 from xplane_bridge.bridges.sessions.base import Address
 from xplane_bridge.bridges.sessions.machine import Action, Event, State
 from xplane_bridge.bridges.xplane_udp.protocol import Becn
-from xplane_bridge.bridges.xplane_udp.session.dialect import Dialect
+from xplane_bridge.bridges.xplane_udp.session.dialect import SpokenDialect
 from xplane_bridge.bridges.xplane_udp.session.discovery import Discovery
 from xplane_bridge.bridges.xplane_udp.session.identity import Identity, Sign
 from xplane_bridge.bridges.xplane_udp.session.states import TABLE
@@ -54,7 +54,7 @@ class Peer(machine.Peer):
     the state before the present one.
     """
 
-    def __init__(self, address: Address | None, dialect: Dialect, rate: int) -> None:
+    def __init__(self, address: Address | None, dialect: SpokenDialect, rate: int) -> None:
         super().__init__(TABLE)
         self.discovery = Discovery(address)
         self.identity = Identity()

@@ -27,7 +27,7 @@ import math
 
 from xplane_bridge.bridges.protocols.base import Message
 from xplane_bridge.bridges.sessions.base import Outgoing
-from xplane_bridge.bridges.xplane_udp.protocol import encode, Layout
+from xplane_bridge.bridges.xplane_udp.protocol import DataLayout, encode
 from xplane_bridge.bridges.xplane_udp.session.commands import (
     COMMAND_CHANNEL,
     DATA_CHANNEL,
@@ -268,7 +268,9 @@ def _next(write: _PendingWrite, now: float) -> float:
     return max(now + PERIOD, write.settled_at + _REPORT)
 
 
-def to_datagrams(all_pending: Collection[Pending], version: int, layout: Layout) -> list[Outgoing]:
+def to_datagrams(
+    all_pending: Collection[Pending], version: int, layout: DataLayout
+) -> list[Outgoing]:
     """Return what writes pending values: commands, and a row for the sticks and the trims."""
     outgoing: list[Outgoing] = [
         (COMMAND_CHANNEL, encode(pending.message, version))

@@ -38,21 +38,21 @@ from xplane_bridge.bridges.xplane_udp import protocol as wire
 from xplane_bridge.bridges.xplane_udp.protocol import (
     Becn,
     Data,
+    DataLayout,
     FIRST_WITH_DATAREFS,
-    Layout,
     RposReply,
     RrefReply,
     VERSIONS,
 )
 from xplane_bridge.bridges.xplane_udp.session.commands import (
-    Command,
+    CommandDatagrams,
     RowKind,
     SHOWN_BY_ROWS,
     to_commands,
 )
 from xplane_bridge.bridges.xplane_udp.session.dialect import (
-    Dialect,
     INTERNAL_VERSION,
+    SpokenDialect,
     TIME,
     to_version,
     Wire,
@@ -133,7 +133,7 @@ class XplaneUdpSession(Session):
         super().__init__(Statistics())
         form = wire_format or Wire()
         tickets = Tickets()
-        dialect = Dialect(version, by_rows, form)
+        dialect = SpokenDialect(version, by_rows, form)
         self._peer: Peer = Peer(peer, dialect, round(rate))
         self._requests = Requests(sources, round(rate), form.pacing, tickets, self.statistics)
         self._outbox = Outbox(form.pacing, lifetime, tickets)
@@ -169,7 +169,7 @@ class XplaneUdpSession(Session):
         return self._peer.dialect.version
 
     @property
-    def layout(self) -> Layout | None:
+    def layout(self) -> DataLayout | None:
         """Return the layout of the last rows received, None before any."""
         return self._peer.dialect.layout
 
@@ -361,7 +361,7 @@ class XplaneUdpSession(Session):
                 return outgoing
             if drawn is Turn.REQUEST:
                 outgoing.append(self._requests.take())
-            elif isinstance(drawn, Command):
+            elif isinstance(drawn, CommandDatagrams):
                 if drawn.stops is not None:
                     self._overrides.depart(drawn.stops, now)
                 outgoing += [(drawn.channel, data) for data in drawn.datagrams]
@@ -372,7 +372,7 @@ class XplaneUdpSession(Session):
         return self._overrides.write(controls, self._layout, now) if controls else []
 
     @property
-    def _layout(self) -> Layout:
+    def _layout(self) -> DataLayout:
         """Return the layout of the rows that we send: there are none before it is known."""
         return self._peer.dialect.own(self._overrides.version or VERSIONS[-1])
 

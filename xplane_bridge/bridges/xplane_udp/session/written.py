@@ -27,7 +27,7 @@ _CONTRADICTED = 1.5
 _EARLIER = 64
 
 
-class Written:
+class WrittenControls:
     """The last value of each control, by the name of its report, and since when it is that."""
 
     def __init__(self) -> None:

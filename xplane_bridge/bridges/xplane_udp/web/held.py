@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 import math
 
-from xplane_bridge.bridges.xplane_udp.protocol.web_api import RefusedError
+from xplane_bridge.bridges.xplane_udp.protocol.web_api import WebApiRefusedError
 from xplane_bridge.bridges.xplane_udp.web.presses import check_count, check_lease
 
 # One command that is held over the WebSocket: what is wanted, asked, and known of it.
@@ -30,7 +30,7 @@ NEVER = -math.inf
 
 
 @dataclass(slots=True)
-class Waiting:
+class Waiters:
     """Those who wait for the same, and until when."""
 
     tickets: list[int] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Hold:
     wish: float | None = None
     wished: float = 0.0
     length: float | None = None
-    begins: Waiting = field(default_factory=Waiting)
+    begins: Waiters = field(default_factory=Waiters)
     # What X-Plane is being asked: until when, by whom, for how long if the request has left.
     asking: float | None = None
     asked_length: float | None = None
@@ -72,7 +72,7 @@ class Hold:
     # It is unconfirmed. Over which connection X-Plane has accepted its release, over which it was
     # asked to look, and what it has reported since.
     ends: bool = False
-    ended: Waiting = field(default_factory=Waiting)
+    ended: Waiters = field(default_factory=Waiters)
     accepted: int = -1
     looked: int = -1
     report: bool | None = None
@@ -128,7 +128,7 @@ class Ask(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HoldRequest:
     """What is to be asked of X-Plane, of which commands, and over which connection."""
 
     ask: Ask
@@ -146,7 +146,7 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostHold:
     """A command that is no longer held though nobody here has ended it, and why."""
 
     name: str
@@ -173,7 +173,7 @@ class HeldCommands:
     def __init__(self, patience: float = 5.0) -> None:
         self._patience = patience
         self._holds: dict[str, Hold] = {}
-        self._announced: list[Settled | Lost] = []
+        self._announced: list[Settled | LostHold] = []
 
     def names(self, now: float) -> tuple[str, ...]:
         """Return what is held, or is about to be."""
@@ -190,7 +190,7 @@ class HeldCommands:
         """Return after how many seconds X-Plane has released all of them by itself."""
         return max((hold.over - now for hold in self._holds.values()), default=0.0)
 
-    def announced(self) -> list[Settled | Lost]:
+    def announced(self) -> list[Settled | LostHold]:
         """Return what was settled since the last call."""
         announced, self._announced = self._announced, []
         return announced
@@ -239,14 +239,14 @@ class HeldCommands:
     def drop_all(self, why: str) -> None:
         """Forget all of them: there is nobody who could be asked."""
         for name, hold in list(self._holds.items()):
-            self._announced.append(Lost(name, why))
+            self._announced.append(LostHold(name, why))
             self._drop_wish(hold, why)
             self._refuse(hold.askers + hold.ended.leave(), ValueError(why))
             self._close(name, hold, why)
 
     # What is asked.
 
-    def due(self, now: float, connection: int) -> Step | None:
+    def due(self, now: float, connection: int) -> HoldRequest | None:
         """Return what is to be asked now; ``connection`` is the present one."""
         self._prune(now)
         for name, hold in list(self._holds.items()):
@@ -261,15 +261,15 @@ class HeldCommands:
             hold.asking, hold.asked_length = hold.wish, hold.length
             hold.wish, hold.length, hold.seconds = None, None, None
             hold.askers = hold.begins.leave()
-            return Step(Ask.HOLD, (name,), connection)
+            return HoldRequest(Ask.HOLD, (name,), connection)
         if hold.must_release(connection):
             released = {name: hold for name, hold in self._holds.items()
                         if hold.since <= now and hold.must_release(connection)}
             for hold in released.values():
                 hold.due, hold.looked, hold.report = math.inf, -1, None
-            return Step(Ask.RELEASE, tuple(released), connection)
+            return HoldRequest(Ask.RELEASE, tuple(released), connection)
         hold.due, hold.looked, hold.report = math.inf, connection, None
-        return Step(Ask.LOOK, (name,), connection)
+        return HoldRequest(Ask.LOOK, (name,), connection)
 
     def deadline(self) -> float | None:
         """Return when due() may have something to do, as far as is known; None for never."""
@@ -289,7 +289,7 @@ class HeldCommands:
         return hold.seconds
 
     def done(
-        self, step: Step, now: float, error: Exception | None, *, unanswered: bool = False
+        self, step: HoldRequest, now: float, error: Exception | None, *, unanswered: bool = False
     ) -> None:
         """Note how a step has ended; of one that is unanswered nobody knows if it was done."""
         for name in step.names:
@@ -298,7 +298,8 @@ class HeldCommands:
                 continue
             if step.ask is Ask.HOLD:
                 self._done_holding(name, hold, now, error, unanswered)
-            elif step.ask is Ask.LOOK and isinstance(error, RefusedError) and error.is_unknown:
+            elif step.ask is Ask.LOOK and isinstance(
+                error, WebApiRefusedError) and error.is_unknown:
                 # Another run of X-Plane, or a plugin that has gone, had it.
                 self._close(name, hold, 'this X-Plane does not know it')
             elif hold.ends:
@@ -326,7 +327,7 @@ class HeldCommands:
             hold.looked, hold.due = -1, math.inf
         elif hold.asking is None and hold.until - now > _EARLY:
             if hold.looked == connection:
-                self._announced.append(Lost(name, 'X-Plane or somebody else has released it'))
+                self._announced.append(LostHold(name, 'X-Plane or somebody else has released it'))
                 self._close(name, hold, _RELEASED)
             else:
                 hold.due = now + _REPORT
@@ -352,7 +353,7 @@ class HeldCommands:
                 hold.due = now + _REPORT
         elif unanswered and seconds is not None:
             if not hold.ends and hold.over > now:
-                self._announced.append(Lost(name, 'the connection was lost'))
+                self._announced.append(LostHold(name, 'the connection was lost'))
             hold.over = max(now + seconds, hold.over)
             hold.release(now)
         elif not hold.may_be_active:
@@ -361,7 +362,7 @@ class HeldCommands:
             hold.due = now
 
     def _done_ending(
-        self, name: str, hold: Hold, step: Step, now: float, error: Exception | None
+        self, name: str, hold: Hold, step: HoldRequest, now: float, error: Exception | None
     ) -> None:
         if hold.due == math.inf:
             hold.due = now + (_RETRY if error or step.ask is Ask.LOOK else _REPORT)
@@ -376,7 +377,7 @@ class HeldCommands:
     def _look_at(self, name: str, hold: Hold, now: float, connection: int) -> None:
         """Note what has become of a command without anybody saying so."""
         if not hold.ends and hold.connection not in (-1, connection):
-            self._announced.append(Lost(name, 'the connection was lost'))
+            self._announced.append(LostHold(name, 'the connection was lost'))
             hold.release(now)
         if hold.ends and hold.due == math.inf and connection not in (hold.accepted, hold.looked):
             hold.due = now

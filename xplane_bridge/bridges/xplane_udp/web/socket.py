@@ -33,7 +33,7 @@ from xplane_bridge.bridges.xplane_udp.protocol.web_api import DatarefInfo, decod
 from xplane_bridge.bridges.xplane_udp.protocol.web_socket import (
     CommandUpdate,
     DatarefUpdate,
-    Result,
+    WebResult,
 )
 
 MOST_ELEMENTS = 100_000
@@ -55,7 +55,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DatarefReading:
     """A dataref and its value: numbers, or for ``data`` bytes."""
 
     info: DatarefInfo
@@ -73,7 +73,7 @@ class Reading:
 class ValuesChanged:
     """All watched datarefs that are known by now, by name: some have just changed."""
 
-    values: Mapping[str, Reading]
+    values: Mapping[str, DatarefReading]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class SocketStatistics:
     last_error: str = ''
 
 
-class SocketSession:
+class WebApiSession:
     """
     Questions by number and what is told unasked, of one connection after the other.
 
@@ -114,9 +114,9 @@ class SocketSession:
         """How many connections were lost until now."""
 
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, Result | None] = {}
+        self._waiting: dict[int, WebResult | None] = {}
         self._watched: Mapping[int, Watched] = {}
-        self._values: dict[str, Reading] = {}
+        self._values: dict[str, DatarefReading] = {}
         self._commands: dict[int, str] = {}
         self._active: set[str] = set()
 
@@ -171,7 +171,7 @@ class SocketSession:
         self._waiting[number] = None
         return number, web_socket.numbered(body, number)
 
-    def answer(self, number: int) -> Result | None:
+    def answer(self, number: int) -> WebResult | None:
         """Return what was answered to a question, None for nothing yet."""
         return self._waiting.get(number)
 
@@ -203,7 +203,7 @@ class SocketSession:
         self.statistics.last_error = str(error)
 
     def _update(self, message: DatarefUpdate, now: float) -> list[Event]:
-        read: dict[str, Reading] = {}
+        read: dict[str, DatarefReading] = {}
         for number, value in message.values.items():
             # Others may be those of an earlier subscription, on their way.
             if (watched := self._watched.get(number)) is not None:
@@ -235,7 +235,7 @@ class SocketSession:
         return reports
 
 
-def _read(watched: Watched, value: object) -> dict[str, Reading]:
+def _read(watched: Watched, value: object) -> dict[str, DatarefReading]:
     """Return the readings of a dataref by the names that were given for it."""
     whole = decode_value(watched.info, value)
     indices: Sequence[int] = range(len(whole)) if watched.indices is None else watched.indices
@@ -244,10 +244,10 @@ def _read(watched: Watched, value: object) -> dict[str, Reading]:
             f'{watched.info.name}: got {len(whole)} values, expected the elements '
             f'{", ".join(map(str, indices))}')
     places = {index: place for place, index in enumerate(indices)}
-    read: dict[str, Reading] = {}
+    read: dict[str, DatarefReading] = {}
     for name, wanted in watched.names.items():
         if wanted is None:
-            read[name] = Reading(watched.info, whole)
+            read[name] = DatarefReading(watched.info, whole)
         elif wanted in places and not isinstance(whole, bytes):
-            read[name] = Reading(watched.info, (whole[places[wanted]],))
+            read[name] = DatarefReading(watched.info, (whole[places[wanted]],))
     return read

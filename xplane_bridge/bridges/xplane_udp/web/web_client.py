@@ -33,16 +33,16 @@ from xplane_bridge.bridges.xplane_udp.protocol.web_api import (
     Capabilities,
     DATA,
     DatarefInfo,
-    RefusedError,
-    Reply,
+    WebApiRefusedError,
     WebRequest,
+    WebResponse,
 )
-from xplane_bridge.bridges.xplane_udp.web.socket import Reading, SocketSession, Watched
+from xplane_bridge.bridges.xplane_udp.web.socket import DatarefReading, Watched, WebApiSession
 from xplane_bridge.common.text import printable
 
 _T = TypeVar('_T')
 
-Steps: TypeAlias = Generator[WebRequest, Reply, _T]
+Steps: TypeAlias = Generator[WebRequest, WebResponse, _T]
 
 # More are not remembered: a name costs a request.
 _MOST_KNOWN = 10_000
@@ -54,13 +54,13 @@ class WebClient:
     """
     Conversations with one X-Plane, which knows datarefs and commands by ids of this run.
 
-    Those raise RefusedError or another ValueError, or ProtocolError. Two threads may converse, one
+    Those raise WebApiRefusedError or another ValueError, or ProtocolError. Two threads may converse, one
     of them about holds. forget() may be called from any thread. ``socket`` is what is said over
     the WebSocket, by those that say so.
     """
 
     def __init__(self) -> None:
-        self.socket = SocketSession()
+        self.socket = WebApiSession()
         self.capabilities: Capabilities | None = None
         # The path that was right for the present connection, if there is one.
         self._root = ''
@@ -97,9 +97,9 @@ class WebClient:
         """Return how many of these have been looked up."""
         return sum(_split(name)[0] in self._datarefs for name in names)
 
-    def describe(self, names: Sequence[str]) -> Steps[list[Reading | None]]:
+    def describe(self, names: Sequence[str]) -> Steps[list[DatarefReading | None]]:
         """Return datarefs with their values, None for unknown ones."""
-        found: list[Reading | None] = []
+        found: list[DatarefReading | None] = []
         unknown = yield from self._find(names)
         for name in names:
             if _split(name)[0] in unknown:
@@ -107,14 +107,14 @@ class WebClient:
                 continue
             try:
                 found.append((yield from self._afresh(partial(self._read, name))))
-            except RefusedError as error:
+            except WebApiRefusedError as error:
                 if not error.is_unknown:
                     raise
                 yield from self._check_flight(error)
                 found.append(None)
         return found
 
-    def write(self, name: str, values: Sequence[float], text: str) -> Steps[Reading]:
+    def write(self, name: str, values: Sequence[float], text: str) -> Steps[DatarefReading]:
         """Write numbers, or text to ``data``; return what it then reads."""
         return (yield from self._afresh(partial(self._write, name, values, text)))
 
@@ -188,7 +188,7 @@ class WebClient:
         lost: OSError | None = None
         try:
             return (yield from steps())
-        except RefusedError as error:
+        except WebApiRefusedError as error:
             if not error.is_stale:
                 raise
             self.forget()
@@ -269,7 +269,7 @@ class WebClient:
             root, {number: watched.indices for number, watched in plan.items()}))
         try:
             web_api.check(next(iter(plan.values())).info.name, result)
-        except RefusedError as error:
+        except WebApiRefusedError as error:
             if error.is_stale:
                 raise
             if len(plan) == 1:
@@ -289,20 +289,20 @@ class WebClient:
             given.append((info, (yield from self._value(root, info, name, values, text)), index))
         web_api.check('datarefs', (yield over(web_socket.set_values(root, given))))
 
-    def _read(self, name: str) -> Steps[Reading]:
+    def _read(self, name: str) -> Steps[DatarefReading]:
         name, index = _split(name)
         info = yield from self._dataref(name)
         reply = yield web_api.get_value((yield from self.greet()).root, info, index)
-        return Reading(info, web_api.read_value(info, reply, index))
+        return DatarefReading(info, web_api.read_value(info, reply, index))
 
-    def _write(self, name: str, values: Sequence[float], text: str) -> Steps[Reading]:
+    def _write(self, name: str, values: Sequence[float], text: str) -> Steps[DatarefReading]:
         bare, index = _split(name)
         info = yield from self._dataref(bare)
         root = (yield from self.greet()).root
         value = yield from self._value(root, info, name, values, text)
         web_api.check(name, (yield web_api.set_value(root, info, value, index)))
         reply = yield web_api.get_value(root, info, index)
-        return Reading(info, web_api.read_value(info, reply, index))
+        return DatarefReading(info, web_api.read_value(info, reply, index))
 
     def _value(
         self, root: str, info: DatarefInfo, name: str, values: Sequence[float], text: str
@@ -340,7 +340,7 @@ class WebClient:
         if number is None:
             try:
                 number = web_api.read_command(name, (yield web_api.find(root, 'commands', name)))
-            except RefusedError as error:
+            except WebApiRefusedError as error:
                 if error.is_unknown:
                     yield from self._check_flight(error)
                 raise
@@ -355,7 +355,7 @@ class WebClient:
             info = self._note(name, (yield web_api.find(root, 'datarefs', name)))
         return info
 
-    def _note(self, name: str, reply: Reply) -> DatarefInfo:
+    def _note(self, name: str, reply: WebResponse) -> DatarefInfo:
         info = web_api.read_dataref(name, reply)
         if len(self._datarefs) < _MOST_KNOWN:
             self._datarefs[name] = info
@@ -364,7 +364,7 @@ class WebClient:
     def _find(self, names: Sequence[str]) -> Steps[set[str]]:
         """Look datarefs up, many by one request; return which are unknown, without index."""
         yield from self.greet()
-        unknown: dict[str, RefusedError] = {}
+        unknown: dict[str, WebApiRefusedError] = {}
         for batch in web_api.batches(dict.fromkeys(
                 bare for bare, _ in map(_split, names) if bare not in self._datarefs)):
             yield from self._find_batch(batch, unknown)
@@ -373,14 +373,14 @@ class WebClient:
         return set(unknown)
 
     def _find_batch(
-        self, names: Sequence[str], unknown: dict[str, RefusedError]
+        self, names: Sequence[str], unknown: dict[str, WebApiRefusedError]
     ) -> Steps[None]:
         root = (yield from self.greet()).root
         reply = yield web_api.find(root, 'datarefs', *names)
         parts: Sequence[Sequence[str]] = ()
         try:
             listed = web_api.listed(names, reply)
-        except RefusedError as error:
+        except WebApiRefusedError as error:
             if not error.is_unknown:
                 raise
             if len(names) == 1:
@@ -394,7 +394,7 @@ class WebClient:
         for part in parts:
             yield from self._find_batch(part, unknown)
 
-    def _check_flight(self, error: RefusedError) -> Steps[None]:
+    def _check_flight(self, error: WebApiRefusedError) -> Steps[None]:
         """Raise ValueError if nothing at all is known: X-Plane shows its main menu."""
         root = (yield from self.greet()).root
         if not web_api.read_count((yield web_api.count(root, 'datarefs'))):

@@ -68,7 +68,7 @@ _EXPECTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class PlanParameter:
     """
     A parameter: its ``values``, or what it is sampled from.
 
@@ -114,24 +114,24 @@ class Parameter:
         return (*({min(numbers), max(numbers), *broken} if numbers else ()), *texts)
 
 
-def parse(name: Any, item: Any) -> Parameter:
+def parse(name: Any, item: Any) -> PlanParameter:
     """Return a parameter of a plan; ScenarioError says what is wrong with it."""
     where = f'parameters.{name}'
     if not isinstance(name, str) or not (_OF_SCENARIO.match(name) or name in _shorthands()):
         raise ScenarioError(f'parameters: there is no parameter {abbreviated(name)}; {_EXPECTED}')
     if isinstance(item, list):
-        return Parameter(name, _values(item, where))
+        return PlanParameter(name, _values(item, where))
     if not isinstance(item, Mapping):
-        return Parameter(name, _values([item], where))
+        return PlanParameter(name, _values([item], where))
     given = fields.mapping(
         item, where, optional=('from', 'to', 'steps', 'whole', 'any_of', *normal.KINDS))
     if kind := next((kind for kind in normal.KINDS if kind in given), ''):
         fields.mapping(item, where, required=(kind,))
         found = normal.parse(kind, given[kind], f'{where}.{kind}')
-        return Parameter(name, low=found.low, high=found.high, normal=found)
+        return PlanParameter(name, low=found.low, high=found.high, normal=found)
     if 'any_of' in given:
         fields.mapping(item, where, required=('any_of',))
-        return Parameter(name, choices=_values(
+        return PlanParameter(name, choices=_values(
             fields.items(given['any_of'], f'{where}.any_of'), f'{where}.any_of'))
     fields.mapping(item, where, required=('from', 'to'), optional=('steps', 'whole'))
     low = fields.number(given['from'], f'{where}.from')
@@ -140,11 +140,11 @@ def parse(name: Any, item: Any) -> Parameter:
     if whole and not (low.is_integer() and high.is_integer()):
         raise ScenarioError(f'{where}: expected whole numbers, got {low:g} to {high:g}')
     if 'steps' not in given:
-        return Parameter(name, low=low, high=high, whole=whole)
+        return PlanParameter(name, low=low, high=high, whole=whole)
     if whole:
         raise ScenarioError(f'{where}: "whole" belongs to what is sampled; omit it or "steps"')
     steps = whole_number(given['steps'], f'{where}.steps', 2, _MOST_STEPS)
-    return Parameter(name, tuple(
+    return PlanParameter(name, tuple(
         high if n == steps - 1 else low + (high - low) * n / (steps - 1) for n in range(steps)))
 
 
@@ -196,7 +196,7 @@ def _values(items: Sequence[Any], where: str) -> tuple[Value, ...]:
 class Samples:
     """Samples of parameters: by its number each, made when it is asked for."""
 
-    def __init__(self, parameters: Sequence[Parameter], points: Any) -> None:
+    def __init__(self, parameters: Sequence[PlanParameter], points: Any) -> None:
         self._parameters = parameters
         self._points = points
 
@@ -211,7 +211,7 @@ class Samples:
             for parameter, drawn in zip(self._parameters, self._points[number], strict=True))
 
 
-def draw(method: str, parameters: Sequence[Parameter], count: int, seed: int) -> Samples:
+def draw(method: str, parameters: Sequence[PlanParameter], count: int, seed: int) -> Samples:
     """Return ``count`` samples of parameters; equal for equal arguments. Needs scipy."""
     if not parameters:
         return Samples((), None)

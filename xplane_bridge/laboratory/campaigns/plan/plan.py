@@ -37,13 +37,13 @@ from xplane_bridge.common import fields, plain_files, plain_yaml
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import DAY, ScenarioError
 from xplane_bridge.laboratory.campaigns.plan import contents, parameters, sections
-from xplane_bridge.laboratory.campaigns.plan.parameters import Parameter, Samples, Value
+from xplane_bridge.laboratory.campaigns.plan.parameters import PlanParameter, Samples, Value
 from xplane_bridge.laboratory.campaigns.plan.sections import (
-    Aircraft,
     Controller,
-    Recorded,
+    PlannedAircraft,
+    PlannedScenario,
+    RecordedFlights,
     Sampling,
-    Scenario,
 )
 from xplane_bridge.laboratory.campaigns.plan.task import FLIGHTS, folder_name, KEY_DIGITS, Task
 from xplane_bridge.laboratory.campaigns.plan.versions import (
@@ -93,16 +93,16 @@ class Plan:
     origin: str
     source: bytes
     description: str
-    scenarios: tuple[Scenario, ...]
+    scenarios: tuple[PlannedScenario, ...]
     simulators: tuple[str, ...]
     controllers: tuple[Controller, ...]
-    aircraft: tuple[Aircraft, ...]
-    parameters: tuple[Parameter, ...]
+    aircraft: tuple[PlannedAircraft, ...]
+    parameters: tuple[PlanParameter, ...]
     sampling: Sampling
     seeds: Sequence[int]
     time_limit: float
     require: float
-    record: Recorded = Recorded()
+    record: RecordedFlights = RecordedFlights()
     physics_rate: int = 0
 
     def __len__(self) -> int:
@@ -197,7 +197,7 @@ class Plan:
     def _contents(self) -> contents.OfAircraft:
         return contents.OfAircraft()
 
-    def _values(self, name: str, own: str, flown: Scenario) -> list[str]:
+    def _values(self, name: str, own: str, flown: PlannedScenario) -> list[str]:
         """Return the values that a text of a scenario takes; ``own`` is the aircraft's."""
         if own:
             return [own]
@@ -249,7 +249,7 @@ class Plan:
         return [(one.name, next(values[one.is_sampled])) for one in self.parameters]
 
     def _task(
-        self, flight: int, flown: Scenario, simulator: str, aircraft: Aircraft,
+        self, flight: int, flown: PlannedScenario, simulator: str, aircraft: PlannedAircraft,
         controller: Controller, given: dict[str, Value], seed: int, folder: str,
     ) -> Task:
         content = with_aircraft(parameters.apply(flown.content, given), aircraft) | (
@@ -276,7 +276,7 @@ def _digest(inputs: Any) -> str:
         inputs, sort_keys=True, separators=(',', ':')).encode()).hexdigest()
 
 
-def with_aircraft(content: dict[str, Any], aircraft: Aircraft) -> dict[str, Any]:
+def with_aircraft(content: dict[str, Any], aircraft: PlannedAircraft) -> dict[str, Any]:
     """Return the content of a scenario's file with an aircraft in it, all of a fleet the same."""
     given = {name: value for name, value in zip(
         ('model', 'aircraft_path', 'gains'), aircraft, strict=True) if value}
@@ -345,7 +345,7 @@ def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
         aircraft=sections.each(
             top['aircraft'], 'aircraft',
             lambda item, where: sections.read_aircraft(item, where, folder),
-        ) if 'aircraft' in top else (Aircraft('', ''),),
+        ) if 'aircraft' in top else (PlannedAircraft('', ''),),
         parameters=varied,
         sampling=sections.read_sampling(
             top['sampling'], sampled, len(seeds)) if 'sampling' in top else Sampling(),
@@ -353,13 +353,13 @@ def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
         time_limit=fields.number(
             top.get('time_limit', _TIME_LIMIT), 'time_limit', above=0.0, at_most=DAY),
         require=fields.number(top.get('require', 0.0), 'require', at_least=0.0, at_most=1.0),
-        record=sections.read_recorded(top['record']) if 'record' in top else Recorded(),
+        record=sections.read_recorded(top['record']) if 'record' in top else RecordedFlights(),
         physics_rate=read_physics_rate(top))
 
 
-def _parameters(given: Mapping[str, Any], seeds: int) -> tuple[Parameter, ...]:
+def _parameters(given: Mapping[str, Any], seeds: int) -> tuple[PlanParameter, ...]:
     """Return the parameters, none of them before the flights of those so far are multiplied."""
-    found: list[Parameter] = []
+    found: list[PlanParameter] = []
     flights = seeds
     for item in given.items():
         found.append(parameters.parse(*item))

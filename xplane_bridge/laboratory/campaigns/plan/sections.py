@@ -53,7 +53,7 @@ _IS_POLICY = re.compile(rf'(?!{POLICY})\S+(?:\.py:\w+|\.onnx)')
 T = TypeVar('T')
 
 
-class Scenario(NamedTuple):
+class PlannedScenario(NamedTuple):
     """A scenario's name, and the content of its file, whose keys are all texts."""
 
     name: str
@@ -72,7 +72,7 @@ class Controller(NamedTuple):
     flown: str
 
 
-class Aircraft(NamedTuple):
+class PlannedAircraft(NamedTuple):
     """
     A model, empty for the scenario's own, and the folder it is in, empty for JSBSim's.
 
@@ -85,7 +85,7 @@ class Aircraft(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedFlights:
     """
     Which flights are recorded in which format: of the first ``at_most`` of the plan.
 
@@ -131,7 +131,7 @@ def each(value: Any, where: str, parse: Callable[[Any, str], T]) -> tuple[T, ...
     return tuple(found)
 
 
-def read_scenario(item: Any, where: str, folder: str) -> Scenario:
+def read_scenario(item: Any, where: str, folder: str) -> PlannedScenario:
     """Return a scenario by name, or by a file, which may be relative to the plan's ``folder``."""
     name = fields.text(item, where)
     beside = os.path.join(folder, name)
@@ -141,7 +141,7 @@ def read_scenario(item: Any, where: str, folder: str) -> Scenario:
         scenario.load(path)
     except ScenarioError as error:
         raise ScenarioError(f'{where}: {error}') from None
-    return Scenario(
+    return PlannedScenario(
         os.path.splitext(os.path.basename(path))[0], _with_texts(plain_yaml.load_file(path)))
 
 
@@ -182,7 +182,7 @@ def read_controller(item: Any, where: str) -> Controller:
         raise ScenarioError(f'{where}: {error}') from None
 
 
-def read_aircraft(item: Any, where: str, folder: str) -> Aircraft:
+def read_aircraft(item: Any, where: str, folder: str) -> PlannedAircraft:
     """Return an aircraft: a JSBSim model, or one with the folder it is in."""
     if isinstance(item, Mapping):
         given = fields.mapping(
@@ -194,11 +194,12 @@ def read_aircraft(item: Any, where: str, folder: str) -> Aircraft:
         named = fields.text(given.get('gains', ''), f'{where}.gains')
         if os.path.isfile(file := os.path.join(folder, os.path.expanduser(named))):
             named = os.path.abspath(file)
-        return Aircraft(read_aircraft(given['model'], f'{where}.model', folder).model, path, named)
+        return PlannedAircraft(
+            read_aircraft(given['model'], f'{where}.model', folder).model, path, named)
     # A model's name may look like a number: 737.
     if not isinstance(item, str | int) or isinstance(item, bool):
         raise ScenarioError(f'{where}: expected the name of a model, got {abbreviated(item)}')
-    return Aircraft(str(item), '')
+    return PlannedAircraft(str(item), '')
 
 
 def read_seeds(item: Any) -> Sequence[int]:
@@ -217,11 +218,11 @@ def read_seeds(item: Any) -> Sequence[int]:
     return each(item, 'seeds', lambda one, where: whole_number(one, where, 0, LARGEST_SEED))
 
 
-def read_recorded(item: Any) -> Recorded:
+def read_recorded(item: Any) -> RecordedFlights:
     """Return which flights are recorded: a format, or with which flights."""
     given = fields.mapping(item if isinstance(item, Mapping) else {'format': item}, 'record',
                            required=('format',), optional=('flights', 'at_most'))
-    return Recorded(
+    return RecordedFlights(
         fields.choice(given['format'], 'record.format', tuple(FORMATS)),
         fields.choice(given.get('flights', 'all'), 'record.flights', ('all', 'missed')) == (
             'missed'),

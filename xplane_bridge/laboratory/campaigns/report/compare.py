@@ -38,7 +38,7 @@ from xplane_bridge.laboratory.campaigns.report.statistics import (
     paired_rates,
 )
 from xplane_bridge.laboratory.campaigns.table.columns import Array, Columns
-from xplane_bridge.laboratory.campaigns.table.criteria import criterion_unit, Limits
+from xplane_bridge.laboratory.campaigns.table.criteria import criterion_unit, CriterionLimits
 from xplane_bridge.laboratory.campaigns.table.look import label
 from xplane_bridge.laboratory.campaigns.table.rows import JUDGED, VALUE
 from xplane_bridge.laboratory.flights.analysis.verdict import plain
@@ -160,7 +160,7 @@ def _mean(criterion: str, values: tuple[Array, Array], confidence: float) -> Com
     return Comparison(
         criterion, False, float(one.mean()) if len(one) else math.nan,
         float(two.mean()) if len(two) else math.nan, paired_means(one, two, confidence),
-        Limits.of(criterion).better, len(one))
+        CriterionLimits.of(criterion).better, len(one))
 
 
 def _sides(

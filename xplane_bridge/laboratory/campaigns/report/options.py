@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 
-class Options(NamedTuple):
+class ReportOptions(NamedTuple):
     """
     What a report is asked for.
 
@@ -35,5 +35,5 @@ class Options(NamedTuple):
     width: float = 0.0
 
 
-PLAIN = Options()
+PLAIN = ReportOptions()
 """All of it, looking as the last report of the folder."""

@@ -43,7 +43,7 @@ class Rate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FlightGroup:
     """
     The flights of one scenario, controller, simulator and aircraft.
 
@@ -62,7 +62,7 @@ class Group:
         return ', '.join(str(self.inputs[name] or 'default') for name in names)
 
 
-def groups(columns: Columns) -> list[Group]:
+def groups(columns: Columns) -> list[FlightGroup]:
     """Return the groups of a table, in the order of its flights."""
     labels = {name: columns.labels(name) for name in INPUTS}
     keys = np.stack([labels[name].codes for name in INPUTS], axis=1)
@@ -74,7 +74,7 @@ def groups(columns: Columns) -> list[Group]:
     passed = columns.has_passed()
     criteria = _criteria(columns, rows, found[:, 0])
     return [
-        Group(
+        FlightGroup(
             {name: labels[name].values[code]
              for name, code in zip(INPUTS, found[index], strict=True)},
             own,
@@ -86,7 +86,7 @@ def groups(columns: Columns) -> list[Group]:
         for index, own in rows.items()]
 
 
-def varying(found: Sequence[Group]) -> tuple[str, ...]:
+def varying(found: Sequence[FlightGroup]) -> tuple[str, ...]:
     """Return the names of the inputs in which groups differ; the controller if in none."""
     return tuple(
         name for name in INPUTS if len({group.inputs[name] for group in found}) > 1

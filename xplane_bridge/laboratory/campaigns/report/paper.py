@@ -31,7 +31,7 @@ _SPECIAL = {'\\': r'\textbackslash{}', '~': r'\textasciitilde{}', '^': r'\textas
             **{char: f'\\{char}' for char in '&%$#_{}'}}
 
 
-class Line(NamedTuple):
+class ResultLine(NamedTuple):
     """One line: what flew, which criterion, and how often it was met."""
 
     group: tuple[str, ...]
@@ -39,7 +39,7 @@ class Line(NamedTuple):
     rate: Rate
 
 
-def write(folder: Path, names: Sequence[str], lines: Sequence[Line]) -> None:
+def write(folder: Path, names: Sequence[str], lines: Sequence[ResultLine]) -> None:
     """Write both files; ``names`` are the heads of the columns of each line's group."""
     head = [*names, 'criterion', 'passed', 'flights', 'pass_rate_percent', 'low_percent',
             'high_percent']

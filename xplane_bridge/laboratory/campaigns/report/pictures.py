@@ -29,11 +29,11 @@ from xplane_bridge.common import drawing
 from xplane_bridge.common.drawing import GREY, LIMIT, MISSED, PASSED
 from xplane_bridge.laboratory.campaigns.plan.parameters import parameter_unit
 from xplane_bridge.laboratory.campaigns.plan.task import PARAMETER
-from xplane_bridge.laboratory.campaigns.report.outcomes import Group, Rate, varying
+from xplane_bridge.laboratory.campaigns.report.outcomes import FlightGroup, Rate, varying
 from xplane_bridge.laboratory.campaigns.report.sensitivity import Sensitivity
 from xplane_bridge.laboratory.campaigns.report.statistics import wilson
 from xplane_bridge.laboratory.campaigns.table.columns import Array, Columns
-from xplane_bridge.laboratory.campaigns.table.criteria import criterion_unit, Limits
+from xplane_bridge.laboratory.campaigns.table.criteria import criterion_unit, CriterionLimits
 from xplane_bridge.laboratory.campaigns.table.rows import VALUE
 
 
@@ -72,10 +72,10 @@ _WRITTEN = 30
 TOGETHER = 'all criteria'
 
 
-def draw_pass_rates(columns: Columns, found: Sequence[Group], sheet: Sheet) -> None:
+def draw_pass_rates(columns: Columns, found: Sequence[FlightGroup], sheet: Sheet) -> None:
     """Plot the pass rate of each criterion, with its Wilson interval."""
     names = varying(found)
-    by_scenario: dict[str, list[Group]] = {}
+    by_scenario: dict[str, list[FlightGroup]] = {}
     for group in found:
         by_scenario.setdefault(str(group.inputs['scenario']), []).append(group)
     if len(found) / len(by_scenario) > _MOST:
@@ -139,7 +139,7 @@ def _draw_rates(
     axes.grid(axis='x', alpha=0.3)
 
 
-def draw_distributions(columns: Columns, found: Sequence[Group], sheet: Sheet) -> str:
+def draw_distributions(columns: Columns, found: Sequence[FlightGroup], sheet: Sheet) -> str:
     """
     Plot how the value of each criterion is distributed; return what is not drawn, or nothing.
 
@@ -177,7 +177,7 @@ def _draw_distribution(
     colours: Mapping[str, str],
 ) -> None:
     different = np.unique(values[np.isfinite(values)])
-    limits = Limits.of(criterion).known
+    limits = CriterionLimits.of(criterion).known
     draw = _draw_bars if _are_few(different) else _draw_histograms
     draw(axes, {f'{label}, {_count([len(rows)])}': (
         values[rows][np.isfinite(values[rows])], colours[label])
@@ -385,7 +385,7 @@ def _with_unit(name: str, unit: str) -> str:
     return f'{name}, {unit}' if unit else name
 
 
-def _merged(found: Sequence[Group], names: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+def _merged(found: Sequence[FlightGroup], names: Sequence[str]) -> dict[str, NDArray[np.int64]]:
     """Return the rows of groups with the same label; of too many, of all together."""
     rows: dict[str, list[NDArray[np.int64]]] = {}
     for group in found:

@@ -28,9 +28,15 @@ from xplane_bridge.common import plain_files, plain_yaml
 from xplane_bridge.common.drawing import FORMATS
 from xplane_bridge.common.text import counted
 from xplane_bridge.laboratory.campaigns.report import paper, pictures
-from xplane_bridge.laboratory.campaigns.report.options import Options, PLAIN
-from xplane_bridge.laboratory.campaigns.report.outcomes import Group, groups, INPUTS, Rate, varying
-from xplane_bridge.laboratory.campaigns.report.paper import Line
+from xplane_bridge.laboratory.campaigns.report.options import PLAIN, ReportOptions
+from xplane_bridge.laboratory.campaigns.report.outcomes import (
+    FlightGroup,
+    groups,
+    INPUTS,
+    Rate,
+    varying,
+)
+from xplane_bridge.laboratory.campaigns.report.paper import ResultLine
 from xplane_bridge.laboratory.campaigns.report.pictures import Sheet
 from xplane_bridge.laboratory.campaigns.report.sensitivity import (
     over_which,
@@ -118,7 +124,7 @@ Draw = Callable[[Worst, Path], None]
 """Draws a flight to a PNG file; ValueError or OSError with the reason if that is not possible."""
 
 
-def write(folder: Path, draw: Draw | None = None, options: Options = PLAIN) -> Path:
+def write(folder: Path, draw: Draw | None = None, options: ReportOptions = PLAIN) -> Path:
     """
     Write report.html and its pictures into a campaign's folder; return the page's path.
 
@@ -175,7 +181,7 @@ class _Pictures(NamedTuple):
             (self.folder / f'{name}.{form}').unlink(missing_ok=True)
 
 
-def _summary(columns: Columns, found: Sequence[Group]) -> list[str]:
+def _summary(columns: Columns, found: Sequence[FlightGroup]) -> list[str]:
     names = varying(found)
     versions = ' and '.join(
         f'{what} {", ".join(str(value) for value in columns.labels(name).values)}'
@@ -202,11 +208,11 @@ def _summary(columns: Columns, found: Sequence[Group]) -> list[str]:
             for group in found])]
 
 
-def _rates(columns: Columns, found: Sequence[Group], to: _Pictures) -> list[str]:
+def _rates(columns: Columns, found: Sequence[FlightGroup], to: _Pictures) -> list[str]:
     names = varying(found)
     lines = [
-        Line(tuple(str(group.inputs[name] or 'default') for name in names),
-             columns.called(criterion), rate)
+        ResultLine(tuple(str(group.inputs[name] or 'default') for name in names),
+                   columns.called(criterion), rate)
         for group in found
         for criterion, rate in {pictures.TOGETHER: group.together, **group.criteria}.items()]
     paper.write(to.folder, names, lines)
@@ -221,7 +227,7 @@ def _rates(columns: Columns, found: Sequence[Group], to: _Pictures) -> list[str]
                   'criterion, one that crashed only what was over by then.', 'note')]
 
 
-def _distributions(columns: Columns, found: Sequence[Group], to: _Pictures) -> list[str]:
+def _distributions(columns: Columns, found: Sequence[FlightGroup], to: _Pictures) -> list[str]:
     notes = []
     drawn = to.drawn(
         'distributions', 'Histograms of the value of each criterion',

@@ -24,7 +24,7 @@ import numpy as np
 from xplane_bridge.laboratory.campaigns.plan.task import PARAMETER
 from xplane_bridge.laboratory.campaigns.report.statistics import Interval, rank_correlation
 from xplane_bridge.laboratory.campaigns.table.columns import Array, Columns
-from xplane_bridge.laboratory.campaigns.table.criteria import Limits
+from xplane_bridge.laboratory.campaigns.table.criteria import CriterionLimits
 from xplane_bridge.laboratory.campaigns.table.rows import VALUE
 
 # So many different values are a grid's.
@@ -66,7 +66,7 @@ def sensitivities(columns: Columns) -> list[Sensitivity]:
     if not parameters:
         return []
     smallest = columns.margins()
-    of = {criterion: Limits.of(criterion).margin(columns.numbers(f'{VALUE}{criterion}'))
+    of = {criterion: CriterionLimits.of(criterion).margin(columns.numbers(f'{VALUE}{criterion}'))
           for criterion in columns.criteria}
 
     def correlation(name: str, effect: Array, code: int) -> Interval:

@@ -26,7 +26,7 @@ import numpy as np
 
 from xplane_bridge.laboratory.campaigns.plan.task import FLIGHTS, folder_name, PARAMETER
 from xplane_bridge.laboratory.campaigns.table.columns import Columns
-from xplane_bridge.laboratory.campaigns.table.criteria import Limits
+from xplane_bridge.laboratory.campaigns.table.criteria import CriterionLimits
 from xplane_bridge.laboratory.campaigns.table.rows import JUDGED, NOT_FLOWN, Row, VALUE
 
 # What a flight may leave, as `experiment` names it.
@@ -39,7 +39,7 @@ class Worst:
     One of the worst flights.
 
     ``row`` is its row. ``criterion`` is the one with the smallest margin, ``margin`` that margin
-    (Limits.margin; NaN if it has none). ``files`` are the recording and the log that it left.
+    (CriterionLimits.margin; NaN if it has none). ``files`` are the recording and the log that it left.
     """
 
     row: Row
@@ -107,7 +107,7 @@ def _smallest(row: Mapping[str, Any]) -> tuple[str, float]:
             criterion = name.removeprefix(JUDGED)
             value = row[f'{VALUE}{criterion}']
             margin = math.nan if value is None else float(
-                Limits.of(criterion).margin(np.array([value]))[0])
+                CriterionLimits.of(criterion).margin(np.array([value]))[0])
             if not passed and math.isnan(margin):
                 margin = -math.inf
             if not math.isnan(margin):

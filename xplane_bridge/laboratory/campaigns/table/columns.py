@@ -31,10 +31,10 @@ from xplane_bridge.common.tables.bounds import TableError
 from xplane_bridge.common.tables.parquet import Parquet
 from xplane_bridge.common.text import printable
 from xplane_bridge.laboratory.campaigns.plan.task import PARAMETER
-from xplane_bridge.laboratory.campaigns.table.criteria import Limits
+from xplane_bridge.laboratory.campaigns.table.criteria import CriterionLimits
 from xplane_bridge.laboratory.campaigns.table.folder import TABLE
 from xplane_bridge.laboratory.campaigns.table.look import kept
-from xplane_bridge.laboratory.campaigns.table.lost import Lost
+from xplane_bridge.laboratory.campaigns.table.lost import LostFlights
 from xplane_bridge.laboratory.campaigns.table.rows import JUDGED, NOT_FLOWN, PASSED, VALUE
 from xplane_bridge.laboratory.flights.scenario.flown_by import without_folders
 
@@ -86,7 +86,7 @@ class Columns:
             self._file = Parquet(file)
         self.names: tuple[str, ...] = self._file.names
         try:
-            self.lost = Lost.of(self._file.metadata)
+            self.lost = LostFlights.of(self._file.metadata)
         except ValueError as error:
             raise ValueError(f'{file}: {error}') from None
         if not self.names and not self._file.rows:
@@ -206,14 +206,14 @@ class Columns:
 
     def margins(self) -> Array:
         """
-        Return each flight's smallest margin, shape (flights,): see Limits.margin.
+        Return each flight's smallest margin, shape (flights,): see CriterionLimits.margin.
 
         It is -inf where a flight was not flown to its end or a criterion never got a value, and
         NaN where nothing was judged.
         """
         smallest = np.full(self.flights, math.nan)
         for criterion in self.criteria:
-            margin = Limits.of(criterion).margin(self.numbers(f'{VALUE}{criterion}'))
+            margin = CriterionLimits.of(criterion).margin(self.numbers(f'{VALUE}{criterion}'))
             missed = self.numbers(f'{JUDGED}{criterion}') == 0.0
             margin[missed & np.isnan(margin)] = -math.inf
             smallest = np.fmin(smallest, margin)

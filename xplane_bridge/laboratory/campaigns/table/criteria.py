@@ -45,14 +45,14 @@ _AT_MOST = re.compile(rf'\b(?:at most|within) {_NUMBER}')
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CriterionLimits:
     """Inclusive limits of a criterion; NaN where it has none."""
 
     at_least: float
     at_most: float
 
     @classmethod
-    def of(cls, criterion: str) -> Limits:
+    def of(cls, criterion: str) -> CriterionLimits:
         """Return the limits in a criterion's text, as verdict.py writes it."""
         return cls(_limit(_AT_LEAST, criterion), _limit(_AT_MOST, criterion))
 

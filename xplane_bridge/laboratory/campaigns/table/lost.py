@@ -35,7 +35,7 @@ _OTHERS = 'other reasons'
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostFlights:
     """Flights by the reason why they were not flown."""
 
     reasons: Counter[str] = field(default_factory=Counter)
@@ -67,7 +67,7 @@ class Lost:
         return {_KEY: json.dumps(self.reasons).encode()} if self.flights else {}
 
     @classmethod
-    def of(cls, metadata: Mapping[bytes, bytes] | None) -> Lost:
+    def of(cls, metadata: Mapping[bytes, bytes] | None) -> LostFlights:
         """Return those of a table; ValueError if that is of something else."""
         try:
             found = json.loads((metadata or {}).get(_KEY, b'{}'))

@@ -30,7 +30,7 @@ from typing import Any
 
 from xplane_bridge.common import plain_files
 from xplane_bridge.laboratory.campaigns.table import parts, rows
-from xplane_bridge.laboratory.campaigns.table.lost import Lost
+from xplane_bridge.laboratory.campaigns.table.lost import LostFlights
 from xplane_bridge.laboratory.campaigns.table.rows import FIGURE, JUDGED
 
 # Flights, which are a group of rows in the file: of many small ones its footer becomes too large.
@@ -53,7 +53,7 @@ class Summary:
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     missed: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, str] = field(default_factory=dict)
-    lost: Lost = field(default_factory=Lost)
+    lost: LostFlights = field(default_factory=LostFlights)
 
     @property
     def flights(self) -> int:
@@ -75,7 +75,7 @@ class Summary:
         return found
 
 
-def write(files: Sequence[Path], path: Path, lost: Lost | None = None) -> Summary:
+def write(files: Sequence[Path], path: Path, lost: LostFlights | None = None) -> Summary:
     """
     Write the table of files of rows; return what it says. No rows are twice in it.
 
@@ -83,7 +83,7 @@ def write(files: Sequence[Path], path: Path, lost: Lost | None = None) -> Summar
     """
     from pyarrow import parquet
     schema = _schema(files)
-    summary, found = Summary(lost=lost or Lost()), hashlib.sha256()
+    summary, found = Summary(lost=lost or LostFlights()), hashlib.sha256()
     with plain_files.output(path) as stream, parquet.ParquetWriter(stream, schema) as writer:
         for window in _windows(files, schema):
             writer.write_table(window)

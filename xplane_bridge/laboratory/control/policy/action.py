@@ -49,7 +49,7 @@ def real_numbers(values: object) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class Action:
+class ActionSpec:
     """A level of command, and the fields of its message that are commanded."""
 
     level: str
@@ -107,12 +107,12 @@ class Action:
                 f'got {values!r:.80}') from None
 
 
-CONTROLS = Action('controls', tuple(
+CONTROLS = ActionSpec('controls', tuple(
     Field(name, '', *LIMITS[name]) for name in FLOWN))
-ATTITUDE = Action('attitude', (
+ATTITUDE = ActionSpec('attitude', (
     Field('roll', 'rad', -math.pi, math.pi), Field('pitch', 'rad', -math.pi / 2, math.pi / 2),
     Field('throttle', '', 0.0, 1.0)))
-TARGET = Action('target', (
+TARGET = ActionSpec('target', (
     Field('altitude', 'm', -1000.0, 30000.0), Field('true_heading', 'rad', -math.pi, math.pi),
     Field('airspeed', 'm/s', 1.0, 1000.0)))
 

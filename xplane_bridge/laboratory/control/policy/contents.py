@@ -72,7 +72,7 @@ def _hashed(path: Path) -> str:
 
 def find_python_files(path: Path) -> Files:
     """Return a Python file with all that it imports and names."""
-    return _Search(path.absolute(), '').files
+    return _FileSearch(path.absolute(), '').files
 
 
 def find_module_files(name: str) -> Files:
@@ -80,7 +80,7 @@ def find_module_files(name: str) -> Files:
     spec = _find(name, [])
     if spec is None or spec.origin is None or not Path(spec.origin).is_file():
         return {}
-    return _Search(Path(spec.origin).absolute(), name).files
+    return _FileSearch(Path(spec.origin).absolute(), name).files
 
 
 def python_taken_along(path: Path) -> Files:
@@ -91,7 +91,7 @@ def python_taken_along(path: Path) -> Files:
     and line, for a text that names a file of another folder, a link to one, and what is no regular
     file.
     """
-    search = _Search(path.absolute(), '', irregular=True)
+    search = _FileSearch(path.absolute(), '', irregular=True)
     folder = path.absolute().parent
     for lead in search.leads:
         below = lead.path.is_relative_to(folder)
@@ -117,7 +117,7 @@ class _Lead(NamedTuple):
     text: str
 
 
-class _Search:
+class _FileSearch:
     """All files that a first one leads to; with ``irregular``, FIFOs and their like too."""
 
     def __init__(self, first: Path, module: str, irregular: bool = False) -> None:

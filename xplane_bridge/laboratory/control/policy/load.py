@@ -46,7 +46,7 @@ from numpy.typing import ArrayLike
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.data import folder, is_installed
 from xplane_bridge.laboratory.control.policy import contents
-from xplane_bridge.laboratory.control.policy.action import Action, CONTROLS, LEVELS
+from xplane_bridge.laboratory.control.policy.action import ActionSpec, CONTROLS, LEVELS
 from xplane_bridge.laboratory.control.policy.contents import Files
 from xplane_bridge.laboratory.control.policy.observation import columns, NAMES, SIZE, Vector
 
@@ -263,7 +263,7 @@ def _read_fields(policy: object) -> tuple[str, ...]:
     return tuple(fields)
 
 
-def _read_action(policy: object) -> Action:
+def _read_action(policy: object) -> ActionSpec:
     level = getattr(policy, 'level', CONTROLS.level)
     if level not in LEVELS:
         raise ValueError(f"the policy's level is {level!r}: expected one of {', '.join(LEVELS)}")

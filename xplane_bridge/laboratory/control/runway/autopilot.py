@@ -40,7 +40,7 @@ from xplane_bridge.laboratory.control.runway.phases import (
     Stand,
 )
 from xplane_bridge.laboratory.control.runway.runway import Runway
-from xplane_bridge.laboratory.control.runway.setting import Setting, Wanted
+from xplane_bridge.laboratory.control.runway.setting import PhaseSetpoint, Setting
 from xplane_bridge.laboratory.control.targets import Level, Target
 
 # The altitude by which a runway is flown: corrected by a range finder where that sees it.
@@ -338,7 +338,7 @@ class Autopilot(Cascade):
         self._last = self._flown(now, self._flies.fly(now, dt, self._last), dt)
         return self._last
 
-    def _flown(self, now: Measurement, wanted: Wanted, dt: float) -> Controls:
+    def _flown(self, now: Measurement, wanted: PhaseSetpoint, dt: float) -> Controls:
         if self.has_stopped:
             # No surface moves an aircraft that stands: laws would integrate for nothing.
             return Controls(

@@ -24,7 +24,7 @@ from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.path import bank_to_follow, PathFollower, turn_radius
 from xplane_bridge.laboratory.control.runway.laws import Ascent
 from xplane_bridge.laboratory.control.runway.phases import Phase
-from xplane_bridge.laboratory.control.runway.setting import Setting, Wanted
+from xplane_bridge.laboratory.control.runway.setting import PhaseSetpoint, Setting
 
 # The final leg is level for so long (s) before it meets the glide path: time to slow down.
 _LEVEL_FINAL = 20.0
@@ -89,7 +89,7 @@ class Pattern(Phase):
             return corners, names
         return corners[2:] + corners[:2], names[2:] + names[:2]
 
-    def fly(self, now: Measurement, dt: float, last: Controls) -> Wanted:
+    def fly(self, now: Measurement, dt: float, last: Controls) -> PhaseSetpoint:
         """Return what is wanted now."""
         setting = self.setting
         at = self._path.locate(now.east, now.north)
@@ -97,7 +97,7 @@ class Pattern(Phase):
             at, now.track, now.speed_over_ground, setting.gains.course_to_turn_rate)
         pitch, throttle = self._ascent.update(
             now, dt, self.height, setting.performance.pattern_speed, setting.pitch_down)
-        return Wanted(clamp(roll, -setting.bank, setting.bank), pitch, throttle, flaps=0.0)
+        return PhaseSetpoint(clamp(roll, -setting.bank, setting.bank), pitch, throttle, flaps=0.0)
 
     def is_on_final(self, now: Measurement) -> bool:
         """Return whether it is established on the final leg, before the runway."""

@@ -29,7 +29,7 @@ from xplane_bridge.laboratory.control.laws import ClimbLaw
 from xplane_bridge.laboratory.control.loops import clamp
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.runway.laws import Ascent, flare_height, FlareLaw, Steering
-from xplane_bridge.laboratory.control.runway.setting import Setting, Wanted
+from xplane_bridge.laboratory.control.runway.setting import PhaseSetpoint, Setting
 from xplane_bridge.laboratory.control.targets import Target
 
 # Standing, the throttle is opened within this time (s), then the brakes are released.
@@ -81,7 +81,7 @@ class Phase(ABC):
         self.setting = setting
 
     @abstractmethod
-    def fly(self, now: Measurement, dt: float, last: Controls) -> Wanted:
+    def fly(self, now: Measurement, dt: float, last: Controls) -> PhaseSetpoint:
         """Return what is wanted now."""
 
     def next(self, now: Measurement, last: Controls) -> Phase | None:
@@ -99,10 +99,10 @@ class Stand(Phase):
         self._height = height
         self._time = 0.0
 
-    def fly(self, now: Measurement, dt: float, last: Controls) -> Wanted:
+    def fly(self, now: Measurement, dt: float, last: Controls) -> PhaseSetpoint:
         """Return what is wanted now."""
         self._time += dt
-        return Wanted(
+        return PhaseSetpoint(
             0.0, now.pitch, min(self._time / _RUN_UP, 1.0), 0.0,
             _STICK_BACK if self.setting.performance.has_tail_wheel else 0.0, 0.0, 1.0,
             self.setting.performance.take_off_flaps, 1.0)
@@ -122,7 +122,7 @@ class Roll(Phase):
         self._height = height
         self._steering = Steering(setting)
 
-    def fly(self, now: Measurement, dt: float, last: Controls) -> Wanted:
+    def fly(self, now: Measurement, dt: float, last: Controls) -> PhaseSetpoint:
         """Return what is wanted now."""
         yaw_rate, rudder = self._steering.update(now, dt, last)
         figures = self.setting.performance
@@ -132,8 +132,8 @@ class Roll(Phase):
                 elevator = _STICK_BACK
             else:
                 # The tail comes up.
-                return Wanted(0.0, 0.4 * pitch, 1.0, yaw_rate, None, rudder)
-        return Wanted(0.0, pitch, 1.0, yaw_rate, elevator, rudder)
+                return PhaseSetpoint(0.0, 0.4 * pitch, 1.0, yaw_rate, None, rudder)
+        return PhaseSetpoint(0.0, pitch, 1.0, yaw_rate, elevator, rudder)
 
     def next(self, now: Measurement, last: Controls) -> Phase | None:
         """Return the next phase if this one is over."""
@@ -154,7 +154,7 @@ class Rotate(Phase):
         self._height, self._steering = height, steering
         self._pitch = now.pitch
 
-    def fly(self, now: Measurement, dt: float, last: Controls) -> Wanted:
+    def fly(self, now: Measurement, dt: float, last: Controls) -> PhaseSetpoint:
         """Return what is wanted now."""
         setting = self.setting
         figures = setting.performance
@@ -162,9 +162,9 @@ class Rotate(Phase):
             self._pitch + _ROTATION * dt, figures.climb_pitch,
             figures.highest_pitch - _CLEARANCE)
         if setting.height(now) > _OFF_GROUND:
-            return Wanted(setting.to_centreline(now), self._pitch, 1.0)
+            return PhaseSetpoint(setting.to_centreline(now), self._pitch, 1.0)
         yaw_rate, rudder = self._steering.update(now, dt, last)
-        return Wanted(0.0, self._pitch, 1.0, yaw_rate, None, rudder)
+        return PhaseSetpoint(0.0, self._pitch, 1.0, yaw_rate, None, rudder)
 
     def next(self, now: Measurement, last: Controls) -> Phase | None:
         """Return the next phase if this one is over."""
@@ -186,7 +186,7 @@ class Climb(Phase):
         self._ascent = Ascent(setting, now, last)
         self._began = False
 
-    def fly(self, now: Measurement, dt: float, last: Controls) -> Wanted:
+    def fly(self, now: Measurement, dt: float, last: Controls) -> PhaseSetpoint:
         """Return what is wanted now."""
         setting = self.setting
         figures = setting.performance
@@ -195,7 +195,7 @@ class Climb(Phase):
         pitch, throttle = self._ascent.update(
             now, dt, self.height, figures.pattern_speed, lowest)
         self._began |= self._ascent.climbs
-        return Wanted(
+        return PhaseSetpoint(
             setting.to_centreline(now), pitch, throttle,
             flaps=figures.take_off_flaps if height < _FLAPS_UP else 0.0,
             gear=None if height < _GEAR_UP else 0.0)
@@ -229,7 +229,7 @@ class Approach(Phase):
         self._power = 1.0
         self._descends = False
 
-    def fly(self, now: Measurement, dt: float, last: Controls) -> Wanted:
+    def fly(self, now: Measurement, dt: float, last: Controls) -> PhaseSetpoint:
         """Return what is wanted now."""
         setting, law = self.setting, self._law
         figures, gains, runway = setting.performance, setting.gains, setting.runway
@@ -257,7 +257,7 @@ class Approach(Phase):
         throttle = law.throttle(now, climb, airspeed, dt)
         if height < _CLOSES_AT * flare_height(-law.climb):
             self._power = max(self._power - dt / _THROTTLE_CLOSES, 0.0)
-        return Wanted(
+        return PhaseSetpoint(
             setting.to_centreline(now), pitch, self._power * throttle,
             flaps=figures.landing_flaps, gear=1.0)
 
@@ -285,7 +285,7 @@ class Flare(Phase):
         self._align_at = _ALIGN_AT * setting.height(now)
         self._is_aligned = False
 
-    def fly(self, now: Measurement, dt: float, last: Controls) -> Wanted:
+    def fly(self, now: Measurement, dt: float, last: Controls) -> PhaseSetpoint:
         """Return what is wanted now."""
         setting = self.setting
         self._climb_law.observe(now, dt)
@@ -296,7 +296,7 @@ class Flare(Phase):
         self._is_aligned |= setting.height(now) < self._align_at
         if self._is_aligned:
             yaw_rate = -_DECRAB_GAIN * setting.runway.turned(now.heading)
-        return Wanted(setting.to_centreline(now), pitch, self._throttle, yaw_rate)
+        return PhaseSetpoint(setting.to_centreline(now), pitch, self._throttle, yaw_rate)
 
     def next(self, now: Measurement, last: Controls) -> Phase | None:
         """Return the next phase if this one is over."""
@@ -317,7 +317,7 @@ class RollOut(Phase):
         self._down = 0.0
         self.has_stopped = False
 
-    def fly(self, now: Measurement, dt: float, last: Controls) -> Wanted:
+    def fly(self, now: Measurement, dt: float, last: Controls) -> PhaseSetpoint:
         """Return what is wanted now."""
         figures, runway = self.setting.performance, self.setting.runway
         yaw_rate, rudder = self._steering.update(now, dt, last)
@@ -339,7 +339,7 @@ class RollOut(Phase):
             elevator = _STICK_BACK if figures.has_tail_wheel else 0.0
         # What still skips is led back; without flaps, with spoilers, the wheels have the weight.
         roll = 0.0 if rudder is not None else self.setting.to_centreline(now)
-        return Wanted(
+        return PhaseSetpoint(
             roll, self._pitch, 0.0, yaw_rate, elevator, rudder,
             1.0 if self.has_stopped else brake, 0.0, speedbrake=1.0)
 

@@ -37,7 +37,7 @@ _BANK_AT_GROUND = math.radians(3.0)
 _BANK_PER_HEIGHT = math.radians(1.5)
 
 
-class Wanted(NamedTuple):
+class PhaseSetpoint(NamedTuple):
     """
     What a phase wants to be flown: rad, and controls as in conversions.vehicle.Controls.
 

@@ -24,7 +24,7 @@ from xplane_bridge.common.text import aligned
 from xplane_bridge.laboratory.control.gains import Gains, SCHEDULE
 from xplane_bridge.laboratory.control.runway.performance import GROUP, Performance
 from xplane_bridge.laboratory.control.schedule import AXES
-from xplane_bridge.laboratory.control.tuning.tune import Limits, Loop, Tuning
+from xplane_bridge.laboratory.control.tuning.tune import Loop, LoopRequirements, Tuning
 from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 
 _HEAD = ('loop', 'wanted', 'crossover', 'phase margin', 'gain margin', 'sensitivity')
@@ -36,7 +36,7 @@ def table(found: Tuning) -> str:
 
 
 def parameter_file(
-    model: LinearModel, found: Tuning, limits: Limits, command: str,
+    model: LinearModel, found: Tuning, limits: LoopRequirements, command: str,
     performance: Performance | None = None, schedule: Mapping[str, Sequence[float]] | None = None,
 ) -> str:
     """

@@ -60,7 +60,7 @@ _REACHED = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LoopRequirements:
     """
     What loops must keep.
 
@@ -123,7 +123,7 @@ class Tuning:
 
 
 def tune(model: LinearModel, bandwidths: Mapping[str, float] | None = None,
-         limits: Limits | None = None) -> Tuning:
+         limits: LoopRequirements | None = None) -> Tuning:
     """
     Return gains for an aircraft by its linear model at the speed of its flight.
 
@@ -137,7 +137,7 @@ def tune(model: LinearModel, bandwidths: Mapping[str, float] | None = None,
         if not 0.0 < value < math.inf:
             raise ValueError(f'the bandwidth of {name} is {value:g} rad/s, must be above 0')
     _refuse_part(model)
-    return _Tuner(model, BANDWIDTHS | given, limits or Limits()).run()
+    return _Tuner(model, BANDWIDTHS | given, limits or LoopRequirements()).run()
 
 
 def _refuse_part(model: LinearModel) -> None:
@@ -159,7 +159,9 @@ def _refuse_part(model: LinearModel) -> None:
 class _Tuner:
     """The loops that are closed so far: ``feedback`` is u = -K y at each frequency."""
 
-    def __init__(self, model: LinearModel, wanted: Mapping[str, float], limits: Limits) -> None:
+    def __init__(
+        self, model: LinearModel, wanted: Mapping[str, float], limits: LoopRequirements
+    ) -> None:
         self._model = model
         self._wanted = wanted
         self._limits = limits

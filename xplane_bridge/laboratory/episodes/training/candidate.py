@@ -34,7 +34,7 @@ from xplane_bridge.laboratory.episodes.training.holding import Holding
 from xplane_bridge.laboratory.flights.analysis.history import quantity
 from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.core import CoreFlight
-from xplane_bridge.laboratory.flights.flight import Silent, State
+from xplane_bridge.laboratory.flights.flight import FlightState, Silent
 from xplane_bridge.laboratory.flights.laws import PolicyLaw
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse, Scenario
@@ -85,7 +85,7 @@ def fly_policy(flown: Scenario, parameters: Sequence[float] | None, seed: int) -
     flight = CoreFlight(Order(flown, seed=seed), Silent(), law)
     going, frame = flight.start(), 0
     vehicle = flight.vehicle
-    while going is State.READY:
+    while going is FlightState.READY:
         going = flight.step()
         frame += 1
         if (frame - 1) % _LOOKED_AT:

@@ -88,7 +88,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SearchPlan:
     """What is flown; the parameters of the first candidates are spread around 0 by ``spread``."""
 
     stages: tuple[Stage, ...] = (
@@ -150,7 +150,7 @@ def _ratios(values: Sequence[Sequence[float]], others: Sequence[Sequence[float]]
     return [float(value) for value in np.sqrt(squares)]
 
 
-def train(plan: Plan, workers: int = 1,
+def train(plan: SearchPlan, workers: int = 1,
           tell: Callable[[Generation], None] = lambda generation: None) -> list[float]:
     """
     Return the parameters found; ``tell`` is called after each generation.
@@ -162,7 +162,7 @@ def train(plan: Plan, workers: int = 1,
         return _evolve(plan, each, tell)
 
 
-def _evolve(plan: Plan, each: Mapping,
+def _evolve(plan: SearchPlan, each: Mapping,
             tell: Callable[[Generation], None]) -> list[float]:
     best: dict[str, Sequence[float]] = {
         part: [0.0] * len(indices) for part, indices in PARTS.items()}
@@ -189,7 +189,9 @@ def _evolve(plan: Plan, each: Mapping,
     return _joined(best)
 
 
-def _searches(around: dict[str, Sequence[float]], spread: float, plan: Plan) -> dict[str, Any]:
+def _searches(
+    around: dict[str, Sequence[float]], spread: float, plan: SearchPlan
+) -> dict[str, Any]:
     """Return a search for the parameters of each part."""
     import cma
     return {

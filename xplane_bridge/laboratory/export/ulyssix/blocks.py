@@ -24,18 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.common.timing import SECOND_NS
-from xplane_bridge.laboratory.export.tables import Batch, Column, TIME_COLUMNS
+from xplane_bridge.laboratory.export.tables import RowBatch, TableColumn, TIME_COLUMNS
 
 SOURCE = 'ulyssix'
 TABLE = 'ulyssix/packets'
-LONG_COLUMNS = (*TIME_COLUMNS, Column('parameter', 'str'), Column('value'))
+LONG_COLUMNS = (*TIME_COLUMNS, TableColumn('parameter', 'str'), TableColumn('value'))
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class RecordedParameter:
     """A recorded parameter: its column, and how its value follows from the raw one."""
 
-    column: Column
+    column: TableColumn
     scale: float = 1.0
     offset: float = 0.0
 
@@ -53,7 +53,7 @@ class Block:
     ``add`` takes them as channel numbers, times (ns, int64), values and the time of reception.
     """
 
-    def __init__(self, channels: tuple[Channel, ...], start_ns: int) -> None:
+    def __init__(self, channels: tuple[RecordedParameter, ...], start_ns: int) -> None:
         self.channels = channels
         self.start_ns = start_ns
         self.samples = 0
@@ -84,7 +84,7 @@ class Block:
         order = np.lexsort((channel, times))
         return channel[order], times[order], values[order], received[order]
 
-    def by_channel(self) -> Iterator[tuple[Channel, NDArray[np.float64], NDArray[Any]]]:
+    def by_channel(self) -> Iterator[tuple[RecordedParameter, NDArray[np.float64], NDArray[Any]]]:
         """Yield each channel that has samples, their times (s since the start) and values."""
         channel, times, values, _ = self._joined()
         order = np.argsort(channel, kind='stable')
@@ -94,16 +94,16 @@ class Block:
             if len(chosen):
                 yield one, (times[chosen] - self.start_ns) / SECOND_NS, one.convert(values[chosen])
 
-    def long(self) -> Batch:
+    def long(self) -> RowBatch:
         """Return a table with a row for each sample: times, name, value."""
         channel, times, values, received = self._joined()
         scale = np.array([one.scale for one in self.channels])[channel]
         offset = np.array([one.offset for one in self.channels])[channel]
         names = np.array([one.column.name for one in self.channels], object)[channel]
-        return Batch(TABLE, SOURCE, LONG_COLUMNS, [
+        return RowBatch(TABLE, SOURCE, LONG_COLUMNS, [
             *self._times(times, received), names, values * scale + offset])
 
-    def wide(self) -> Batch:
+    def wide(self) -> RowBatch:
         """
         Return a table with a row for each sample time of any channel, and a column for each.
 
@@ -135,7 +135,7 @@ class Block:
             data[row[chosen]] = one.convert(values[chosen])
             missing[row[chosen]] = False
             columns.append(np.ma.MaskedArray(data, missing))
-        return Batch(TABLE, SOURCE, (*TIME_COLUMNS, *(one.column for one in self.channels)), [
+        return RowBatch(TABLE, SOURCE, (*TIME_COLUMNS, *(one.column for one in self.channels)), [
             *self._times(times[begins], received[begins]), *columns])
 
     def _times(

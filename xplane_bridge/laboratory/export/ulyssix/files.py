@@ -27,9 +27,9 @@ from typing import Any, BinaryIO, Protocol
 
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.plain_files import WriteError
-from xplane_bridge.laboratory.export.tables import Column, TIME_COLUMNS
+from xplane_bridge.laboratory.export.tables import TableColumn, TIME_COLUMNS
 from xplane_bridge.laboratory.export.ulyssix.blocks import Block, LONG_COLUMNS, SOURCE, TABLE
-from xplane_bridge.laboratory.export.writers import CsvFile, ParquetFile
+from xplane_bridge.laboratory.export.writers import CsvOutput, ParquetFile
 
 FORMATS = ('.parquet', '.mf4', '.csv')
 LAYOUTS = ('wide', 'long')
@@ -86,7 +86,7 @@ class TableOutput:
         self._is_csv = path.suffix.lower() == '.csv'
         self._is_long = is_long
         self._about = about
-        self._files: dict[tuple[Column, ...], CsvFile | ParquetFile] = {}
+        self._files: dict[tuple[TableColumn, ...], CsvOutput | ParquetFile] = {}
         # Of CSV with the bytes up to the last block.
         self._streams: dict[BinaryIO, int] = {}
         self._unfinished = ExitStack()
@@ -100,11 +100,11 @@ class TableOutput:
                 self._begin(columns)
             file = self._files[columns]
             file.write(block.long() if self._is_long else block.wide())
-            if isinstance(file, CsvFile):
+            if isinstance(file, CsvOutput):
                 file.flush()
                 self._streams.update((one, _size(one)) for one in self._streams)
 
-    def _begin(self, columns: tuple[Column, ...]) -> None:
+    def _begin(self, columns: tuple[TableColumn, ...]) -> None:
         number = len(self.paths) + 1
         if number > _MOST_FILES:
             raise ValueError(f'the parameters have changed more than {_MOST_FILES} times, and '
@@ -115,7 +115,7 @@ class TableOutput:
             self._unfinished.enter_context(plain_files.output(path)))
         self._streams[stream] = 0
         self.paths.append(path)
-        self._files[columns] = CsvFile(stream, columns) if self._is_csv else (
+        self._files[columns] = CsvOutput(stream, columns) if self._is_csv else (
             ParquetFile(stream, TABLE, SOURCE, columns, self._about))
 
     def close(self) -> None:
@@ -175,7 +175,7 @@ class Mf4Output:
             self._file = asammdf.MDF(
                 version='4.10', temporary_folder=str(path.resolve().parent))
         # Group by name, unit and type.
-        self._groups: dict[Column, int] = {}
+        self._groups: dict[TableColumn, int] = {}
         self._bytes = 0
         self._start_ns: int | None = None
 

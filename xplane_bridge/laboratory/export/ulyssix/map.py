@@ -23,7 +23,11 @@ import sys
 import numpy as np
 
 from xplane_bridge.bridges.ulyssix import conversion as maps
-from xplane_bridge.bridges.ulyssix.conversion.first_map import first_map, Seen, summary
+from xplane_bridge.bridges.ulyssix.conversion.first_map import (
+    first_map,
+    ObservedParameter,
+    summary,
+)
 from xplane_bridge.bridges.ulyssix.session import (
     CHANNEL,
     mixed,
@@ -93,10 +97,10 @@ class Survey:
 
     def __init__(self, names: tuple[str, ...] = ()) -> None:
         self._names = names
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, ObservedParameter] = {}
         self._times: dict[str, tuple[int, int]] = {}
 
-    def seen(self) -> list[Seen]:
+    def seen(self) -> list[ObservedParameter]:
         """Return what was seen of each parameter, with its rate."""
         for name, (first, last) in self._times.items():
             one = self._seen[name]
@@ -140,7 +144,7 @@ class Survey:
         packet = event.packet
         ends = np.cumsum(packet.counts)
         for n, name in enumerate(event.names):
-            one = self._seen.setdefault(name, Seen(name))
+            one = self._seen.setdefault(name, ObservedParameter(name))
             part = slice(int(ends[n] - packet.counts[n]), int(ends[n]))
             values = packet.values[part]
             values = values[np.isfinite(values)]

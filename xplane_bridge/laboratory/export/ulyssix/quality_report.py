@@ -33,8 +33,8 @@ from xplane_bridge.bridges.ulyssix.session import (
 )
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.text import counted, two_numbers
-from xplane_bridge.laboratory.export.tables import Column
-from xplane_bridge.laboratory.export.ulyssix.blocks import Channel
+from xplane_bridge.laboratory.export.tables import TableColumn
+from xplane_bridge.laboratory.export.ulyssix.blocks import RecordedParameter
 
 _COUNTS = ('packets', 'lost', 'late', 'too_late', 'duplicates', 'restarts', 'missing_samples')
 _FIELDS = ('samples', 'rate', 'expected_rate', 'gaps', 'late', 'invalid', 'out_of_limits',
@@ -51,7 +51,7 @@ _SILENT = 1.0
 
 def as_json(
     quality: Quality, statistics: Statistics, about: Mapping[str, Any],
-    channels: Sequence[Channel] = (), wanted: Callable[[str], bool] = bool,
+    channels: Sequence[RecordedParameter] = (), wanted: Callable[[str], bool] = bool,
 ) -> dict[str, Any]:
     """
     Return the quality as plain values, those of parameters in the units of their channels.
@@ -71,10 +71,10 @@ def as_json(
 
 
 def _rows(
-    found: ParameterQuality, known: Mapping[str, Channel], wanted: Callable[[str], bool],
+    found: ParameterQuality, known: Mapping[str, RecordedParameter], wanted: Callable[[str], bool],
 ) -> list[dict[str, Any]]:
     lines = found.lines()
-    channels = [known.get(name, Channel(Column(name))) for name in found.names]
+    channels = [known.get(name, RecordedParameter(TableColumn(name))) for name in found.names]
     return [
         {'name': name, 'unit': channels[at].column.unit,
          **{field: _plain(getattr(found, field)[at]) for field in _FIELDS},
@@ -84,7 +84,7 @@ def _rows(
         for at, name in enumerate(found.names) if wanted(name)]
 
 
-def _extremes(channel: Channel, *values: float) -> dict[str, float | None]:
+def _extremes(channel: RecordedParameter, *values: float) -> dict[str, float | None]:
     converted = sorted(value * channel.scale + channel.offset for value in values)
     return dict(zip(('minimum', 'maximum'), map(_plain, converted), strict=True))
 

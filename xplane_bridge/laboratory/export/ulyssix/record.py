@@ -44,8 +44,13 @@ from xplane_bridge.common.text import counted, printable
 from xplane_bridge.laboratory.export.ulyssix import quality_report
 from xplane_bridge.laboratory.export.ulyssix.files import LAYOUTS, make_output, Output, PERIODS
 from xplane_bridge.laboratory.export.ulyssix.options import add_network, add_reading, byte_count
-from xplane_bridge.laboratory.export.ulyssix.recorder import about, PAUSE, Recorder
-from xplane_bridge.laboratory.export.ulyssix.sources import Arrival, Capture, Network, Source
+from xplane_bridge.laboratory.export.ulyssix.recorder import about, PAUSE, UlyssixRecorder
+from xplane_bridge.laboratory.export.ulyssix.sources import (
+    Arrival,
+    Capture,
+    DatagramSource,
+    Network,
+)
 
 # Of datagrams that are no packets: enough to see what they are (bytes).
 _MOST_GARBAGE = 256 * 1024
@@ -135,12 +140,12 @@ class _Job:
         self._output: Output = make_output(
             self._to, given.layout, about(given.capture or '', {
                 'map': given.map, 'recorded': datetime.now(UTC).isoformat()}))
-        self._recorder = Recorder(
+        self._recorder = UlyssixRecorder(
             session, self._output, PERIODS[self._to.suffix.lower()], given=chart,
             only=given.only, constant_after=given.constant_after,
             is_wide=given.layout == 'wide' and self._to.suffix.lower() != '.mf4')
         self._journal: CaptureFile | None = None
-        self._source: Source = self._open()
+        self._source: DatagramSource = self._open()
         self._reason = ''
         self._failure = ''
         self._reported = (0.0, 0)
@@ -172,7 +177,7 @@ class _Job:
             raise OSError(
                 f'{self._to.resolve().parent} cannot be written to: {error.strerror}') from None
 
-    def _open(self) -> Source:
+    def _open(self) -> DatagramSource:
         given = self._given
         if given.capture:
             return Capture(Path(given.capture), given.port, given.sender)

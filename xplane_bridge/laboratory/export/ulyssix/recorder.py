@@ -23,7 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.bridges.ulyssix.conversion import AppliedMap, Derived, Packet, ParameterMap
+from xplane_bridge.bridges.ulyssix.conversion import (
+    AppliedMap,
+    Derived,
+    PacketSamples,
+    ParameterMap,
+)
 from xplane_bridge.bridges.ulyssix.conversion.alarms import listed
 from xplane_bridge.bridges.ulyssix.protocol import DataPacket
 from xplane_bridge.bridges.ulyssix.session import (
@@ -38,8 +43,8 @@ from xplane_bridge.bridges.ulyssix.session import (
     UlyssixSession,
 )
 from xplane_bridge.laboratory.export.parameters import columns, numbered
-from xplane_bridge.laboratory.export.tables import Column
-from xplane_bridge.laboratory.export.ulyssix.blocks import Block, Channel
+from xplane_bridge.laboratory.export.tables import TableColumn
+from xplane_bridge.laboratory.export.ulyssix.blocks import Block, RecordedParameter
 from xplane_bridge.laboratory.export.ulyssix.files import Output
 from xplane_bridge.laboratory.export.ulyssix.sources import Arrival
 
@@ -57,7 +62,7 @@ _SPARSE = 0.1
 _MOST_NAMED = 200
 
 
-class Recorder:
+class UlyssixRecorder:
     """
     Follow a publisher, and write what it sends, in blocks of ``period`` seconds.
 
@@ -92,11 +97,11 @@ class Recorder:
         self._known: tuple[tuple[str, ...], str] | None = None
         self._chosen: NDArray[np.int64] = np.zeros(0, np.int64)
         self._derived: dict[str, int] = {}
-        self.channels: tuple[Channel, ...] = ()
+        self.channels: tuple[RecordedParameter, ...] = ()
         # One for each set of channels: two publishers on one port alternate.
-        self._blocks: dict[tuple[Channel, ...], Block] = {}
+        self._blocks: dict[tuple[RecordedParameter, ...], Block] = {}
         self._block: Block | None = None
-        self._sets: set[tuple[Channel, ...]] = set()
+        self._sets: set[tuple[RecordedParameter, ...]] = set()
         self._until = 0.0
 
     def start(self, now: float) -> None:
@@ -201,7 +206,7 @@ class Recorder:
             times = placed.times
             if times is None:
                 times = np.full(len(packet.values), placed.first_ns)
-            derived, _ = self._map.take(Packet(packet.counts, packet.values, times), ())
+            derived, _ = self._map.take(PacketSamples(packet.counts, packet.values, times), ())
         self.quality.take(event.names, packet, placed, received_ns, derived)
         self.session.remind(LONGEST_KEPT)
         if not self.channels:
@@ -233,11 +238,11 @@ class Recorder:
         found = []
         for column, entry, keep in zip(plain, entries, wanted, strict=True):
             if keep and entry is None:
-                found.append(Channel(column))
+                found.append(RecordedParameter(column))
             elif keep and entry is not None:
                 scaled = entry.scale != 1.0 or entry.offset != 0.0
-                found.append(Channel(
-                    Column(column.name, 'float64' if scaled else kind, entry.symbol),
+                found.append(RecordedParameter(
+                    TableColumn(column.name, 'float64' if scaled else kind, entry.symbol),
                     entry.scale, entry.offset))
         self._chosen = np.where(wanted, np.cumsum(wanted) - 1, -1)
         self._derived = {}
@@ -245,8 +250,8 @@ class Recorder:
         for one in () if self._map is None else self._map.derived:
             if one.pattern not in taken and self.wants(one.pattern):
                 self._derived[one.pattern] = len(found)
-                found.append(Channel(
-                    Column(one.pattern, 'float64', one.symbol), 1 / one.unit.factor,
+                found.append(RecordedParameter(
+                    TableColumn(one.pattern, 'float64', one.symbol), 1 / one.unit.factor,
                     -one.unit.offset / one.unit.factor))
         self.channels = tuple(found)
         # Packets without names may come before those with names.

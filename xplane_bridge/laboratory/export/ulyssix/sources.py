@@ -49,7 +49,7 @@ class Arrival:
     sender: Address
 
 
-class Source(Protocol):
+class DatagramSource(Protocol):
     """Yields datagrams; None when there is none for a moment."""
 
     def arrivals(self) -> Iterator[Arrival | None]:

@@ -34,7 +34,7 @@ from typing import Any
 
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.tuning.robustness import robustness
-from xplane_bridge.laboratory.control.tuning.tune import Limits
+from xplane_bridge.laboratory.control.tuning.tune import LoopRequirements
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 from xplane_bridge.laboratory.flights.scenario.start import simulated_start
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL
@@ -101,7 +101,7 @@ def linear_figures(
         gains = autopilot(
             initial.get('model', DEFAULT_MODEL), initial.get('aircraft_path', ''),
             initial.get('gains', ''), plant.gains).gains
-        usual = Limits()
+        usual = LoopRequirements()
         late = plant.actuator_delay + plant.command_delay + plant.sensor_delay
         margins = robustness(model, gains, usual.delay + late, usual.engine_lag)
         found[MARGINS] = {

@@ -43,7 +43,7 @@ from xplane_bridge.laboratory.flights.analysis.series import (
     make_flight,
     Series,
 )
-from xplane_bridge.laboratory.flights.recordings.collected import Collected, Rows
+from xplane_bridge.laboratory.flights.recordings.collected import Collected, TimedRows
 from xplane_bridge.laboratory.flights.recordings.parquet_file import to_columns
 from xplane_bridge.laboratory.flights.scenario.quantities import AIRFRAME, MOTION
 from xplane_bridge.simulation.aircraft.studies.standing import strut_compression
@@ -73,7 +73,7 @@ class Measured(Generic[Kept]):
 
     def __init__(self, derive: Callable[[Kept], Row], width: int = 0) -> None:
         self._derive, self._width = derive, width
-        self.rows = Rows(width)
+        self.rows = TimedRows(width)
         self._objects: list[Kept] = []
         self.add: Callable[[float, Any], None] = self.rows.add if width else self._add_object
         # The newest row, and of how many frames it is the last.
@@ -127,7 +127,7 @@ class Touched:
 
     def __init__(self, standing: Sequence[float]) -> None:
         self._standing = standing
-        self.rows = Rows(3)
+        self.rows = TimedRows(3)
 
     def add(
         self, time: float, wheels: int, structure: int, compressions: Sequence[float],
@@ -138,8 +138,8 @@ class Touched:
 
 
 def to_history(
-    measured: Measured[Any], commanded: Rows, wanted: Sequence[tuple[float, ...]],
-    touched: Rows | None, collected: Collected | None = None,
+    measured: Measured[Any], commanded: TimedRows, wanted: Sequence[tuple[float, ...]],
+    touched: TimedRows | None, collected: Collected | None = None,
 ) -> History:
     """
     Return all that was measured, commanded and wanted, as a recording would have it.

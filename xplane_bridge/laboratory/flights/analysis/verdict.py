@@ -30,7 +30,7 @@ from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.flights.analysis.history import expressed, quantity, statistic
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.scenario.criteria import Criterion
-from xplane_bridge.laboratory.flights.scenario.events import Event
+from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 
 # Step response figures: rise time, overshoot, settling time. Pure functions on time series.
@@ -129,7 +129,7 @@ class Judgement:
 class Occurrence:
     """An event and the scenario time (s) at which it happened; ``before``: the previous target."""
 
-    event: Event
+    event: ScenarioEvent
     at: float
     before: float = math.nan
 
@@ -189,7 +189,7 @@ def flown_step(series: Mapping[str, Series], occurrence: Occurrence) -> FlownSte
         measured.times.tolist(), measured.values.tolist(), start, start + change, expect.band))
 
 
-def judge_step(event: Event, step: FlownStep) -> list[Judgement]:
+def judge_step(event: ScenarioEvent, step: FlownStep) -> list[Judgement]:
     """Return the judgements of a response's expectations."""
     assert event.expect is not None
     response, expect = step.response, event.expect
@@ -206,7 +206,7 @@ def judge_step(event: Event, step: FlownStep) -> list[Judgement]:
 
 def judge(
     scenario: Scenario, flight: History, figures: Mapping[str, Any], flown: float,
-    steps: Sequence[tuple[Event, FlownStep]], crash: AirframeEvent | None = None,
+    steps: Sequence[tuple[ScenarioEvent, FlownStep]], crash: AirframeEvent | None = None,
     is_cut: bool = False,
 ) -> list[Judgement]:
     """

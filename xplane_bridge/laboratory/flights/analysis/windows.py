@@ -38,7 +38,7 @@ from xplane_bridge.laboratory.flights.analysis.frequency_response import (
 from xplane_bridge.laboratory.flights.analysis.low_order import low_order
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.analysis.verdict import Occurrence
-from xplane_bridge.laboratory.flights.scenario.events import Event
+from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.excitation import Excitation, MEASURED
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 
@@ -79,7 +79,7 @@ class Window:
     """
 
     name: str
-    event: Event
+    event: ScenarioEvent
     begin: float = math.nan
     until: float = math.nan
     moved: dict[str, Movement] = field(default_factory=dict)
@@ -167,7 +167,9 @@ def windows(
     return found
 
 
-def _window(name: str, event: Event, flight: History, begin: float, until: float) -> Window:
+def _window(
+    name: str, event: ScenarioEvent, flight: History, begin: float, until: float
+) -> Window:
     moved = {name: _movement(flight.series[name], begin, until) for name in MEASURED}
     responses: dict[str, FrequencyResponse] = {}
     modes: dict[str, dict[str, float]] = {}

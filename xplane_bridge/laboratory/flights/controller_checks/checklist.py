@@ -57,7 +57,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TargetStep:
     """
     A step of a target, and the quantity by which the aircraft shows that it follows.
 
@@ -76,14 +76,15 @@ class Step:
 
 
 STEPS = (
-    Step('airspeed', 'airspeed', _AIRSPEED, _HEADING, 0.2, 'm/s', 1.0, 'airspeed +5 m/s',
-         'throttle + is more power, 0..1'),
-    Step('heading', 'roll', _HEADING, _ALTITUDE, 2.0, 'deg of bank', DEGREE, 'heading +30 deg',
-         'aileron + is right wing down, headings are clockwise from north, and the body axes of '
-         'imu/data are forward, left, up'),
-    Step('altitude', 'altitude', _ALTITUDE, _LARGE, 0.3, 'm', 1.0, 'altitude +30 m',
-         'elevator + is nose up, and a positive rotation about the left axis of imu/data is nose '
-         'down'),
+    TargetStep('airspeed', 'airspeed', _AIRSPEED, _HEADING, 0.2, 'm/s', 1.0, 'airspeed +5 m/s',
+               'throttle + is more power, 0..1'),
+    TargetStep('heading', 'roll', _HEADING, _ALTITUDE, 2.0, 'deg of bank', DEGREE,
+               'heading +30 deg',
+               'aileron + is right wing down, headings are clockwise from north, and the body axes of '
+               'imu/data are forward, left, up'),
+    TargetStep('altitude', 'altitude', _ALTITUDE, _LARGE, 0.3, 'm', 1.0, 'altitude +30 m',
+               'elevator + is nose up, and a positive rotation about the left axis of imu/data is nose '
+               'down'),
 )
 
 
@@ -225,7 +226,7 @@ def _lockstep(conduct: Conduct) -> Finding:
         'each stamp of imu/data, even if nothing has changed')
 
 
-def _follows(step: Step, flown: float, values: Values) -> Finding:
+def _follows(step: TargetStep, flown: float, values: Values) -> Finding:
     if flown < step.end:
         return Finding(step.name, None, 'not tried: the flight ended before')
     found = values(step.quantity, step.begin, step.end)

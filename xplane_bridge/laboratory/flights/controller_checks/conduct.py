@@ -74,7 +74,7 @@ def how_many(kind: str, number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Tolerances:
     """
     What is still accepted of a controller.
 
@@ -109,9 +109,9 @@ class Conduct:
     ``first`` the stamp and the text of the first of each. ``end`` is set if its process ended.
     """
 
-    def __init__(self, lockstep: bool = False, limits: Limits | None = None) -> None:
+    def __init__(self, lockstep: bool = False, limits: Tolerances | None = None) -> None:
         self.lockstep = lockstep
-        self.limits = limits or Limits()
+        self.limits = limits or Tolerances()
         self.counts: Counter[str] = Counter()
         self.first: dict[str, tuple[float, str]] = {}
         self.latencies = array('d')

@@ -38,7 +38,7 @@ from xplane_bridge.laboratory.control.policy.observation import Numbers, Vector
 from xplane_bridge.laboratory.flights.core import CoreFlight, never_engaged
 from xplane_bridge.laboratory.flights.fleet.members import CoreMember
 from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
-from xplane_bridge.laboratory.flights.flight import Display, State
+from xplane_bridge.laboratory.flights.flight import Display, FlightState
 from xplane_bridge.laboratory.flights.laws import ActionLaw
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
 
@@ -81,7 +81,7 @@ class FleetFlight(MultiFlight[CoreFlight]):
         return LocalFrame(*self.flights[name].vehicle.place).geodetic_to_enu(
             *self.flights[other].vehicle.place)
 
-    def _start(self) -> State:
+    def _start(self) -> FlightState:
         self._began = time.process_time()
         scenario = self.order.scenario
         for name, flight in self.flights.items():
@@ -91,7 +91,7 @@ class FleetFlight(MultiFlight[CoreFlight]):
         self._bind({name: CoreMember(flight) for name, flight in self.flights.items()})
         self._display.begin(self)
         self._news.tell()
-        going = self._look(is_over=self._first.state is not State.READY)
+        going = self._look(is_over=self._first.state is not FlightState.READY)
         if self.order.flown_by.actions:
             while going and not all(one.script.engaged for one in self.flights.values()):
                 going = self._fly((), 1)
@@ -99,7 +99,7 @@ class FleetFlight(MultiFlight[CoreFlight]):
                 raise never_engaged(scenario.name)
         return self._after(going)
 
-    def _step(self, action: Sequence[float] | None, frames: int) -> State:
+    def _step(self, action: Sequence[float] | None, frames: int) -> FlightState:
         given = self._shares(action)
         while frames > 0:
             apart = min(frames, self._frames_apart())
@@ -107,7 +107,7 @@ class FleetFlight(MultiFlight[CoreFlight]):
                 return self._after(going=False)
             given = ()
             frames -= apart
-        return State.READY
+        return FlightState.READY
 
     def _frames_apart(self) -> int:
         """Return how many frames each can fly without regard to the others."""
@@ -132,7 +132,7 @@ class FleetFlight(MultiFlight[CoreFlight]):
             if flight.error is not None:
                 self._check(name, flight)
         self._news.tell()
-        return self._look(is_over=self._first.state is not State.READY)
+        return self._look(is_over=self._first.state is not FlightState.READY)
 
     def _check(self, name: str, flight: CoreFlight) -> None:
         """Raise what made one fail."""
@@ -143,7 +143,7 @@ class FleetFlight(MultiFlight[CoreFlight]):
     def _end(self) -> None:
         for flight in self.flights.values():
             flight.close()
-        if self.state is not State.CLOSED and self.flown and not self._used:
+        if self.state is not FlightState.CLOSED and self.flown and not self._used:
             self._used = time.process_time() - self._began
             self._display.say(
                 f'{len(self.flights)} aircraft flown for {self.flown:.1f} s in '

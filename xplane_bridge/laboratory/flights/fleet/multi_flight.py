@@ -41,7 +41,7 @@ from xplane_bridge.laboratory.flights.analysis.verdict import Judgement
 from xplane_bridge.laboratory.flights.fleet.members import Member
 from xplane_bridge.laboratory.flights.flight import Display, Flight
 from xplane_bridge.laboratory.flights.order import Order
-from xplane_bridge.laboratory.flights.result import Result
+from xplane_bridge.laboratory.flights.result import FlightResult
 from xplane_bridge.laboratory.flights.scenario.fleet import Midair, Station
 
 # Followers are told where their leader is, ten times per second, and hold their slots.
@@ -135,7 +135,7 @@ class Meeting:
                 f'{self.distance:.1f} m apart')
 
 
-class Watch:
+class ProximityWatch:
     """Watch aircraft, by their names, for two that are too near one another."""
 
     def __init__(self, vehicles: Mapping[str, Member], midair: Midair) -> None:
@@ -189,7 +189,7 @@ class MultiFlight(Flight, Generic[One]):
 
     def __init__(self, order: Order, display: Display) -> None:
         super().__init__(order, display)
-        self._news = News(display, len(order.scenario.vehicles))
+        self._news = FrameMessages(display, len(order.scenario.vehicles))
         self.meetings: list[Meeting] = []
         self._whose = ''
 
@@ -225,7 +225,7 @@ class MultiFlight(Flight, Generic[One]):
             return found
         return {name: history.until(crash.at) for name, history in found.items()}
 
-    def results(self) -> dict[str, Result]:
+    def results(self) -> dict[str, FlightResult]:
         """Return the result of each aircraft by its name; KeyError for unknown figures."""
         return {name: one.result() for name, one in self.flights.items()}
 
@@ -248,7 +248,7 @@ class MultiFlight(Flight, Generic[One]):
             next(iter(found.values())), namespace='/', series=named(lambda one: one.series),
             topics=named(lambda one: one.topics), counts=named(lambda one: one.counts))
 
-    def result(self) -> Result:
+    def result(self) -> FlightResult:
         """Return figures and judgements of all, and over two; KeyError for unknown figures."""
         self._check_began()
         scenario, tracks, results = self.order.scenario, self.tracks(), self.results()
@@ -260,7 +260,7 @@ class MultiFlight(Flight, Generic[One]):
             'duration': self.flown, 'midairs': len(self.meetings),
             **tracks.figures(self.flown),
             'vehicles': {name: result.figures for name, result in results.items()}}
-        return Result(
+        return FlightResult(
             [step for result in results.values() for step in result.steps],
             [window for result in results.values() for window in result.windows], figures,
             judgements + self._over_two(over_two, figures))
@@ -280,7 +280,7 @@ class MultiFlight(Flight, Generic[One]):
         fleet = self.order.scenario.fleet
         assert fleet is not None
         self._formation = Formation(fleet.stations, members)
-        self._watch = Watch(members, fleet.midair)
+        self._watch = ProximityWatch(members, fleet.midair)
 
     def _look(self, is_over: bool) -> bool:
         """See who crashed or meets, and lead followers; return whether it goes on."""
@@ -298,7 +298,7 @@ class MultiFlight(Flight, Generic[One]):
         return True
 
 
-class News:
+class FrameMessages:
     """What the aircraft say in a frame: once, with the names of those who say it."""
 
     def __init__(self, display: Display, count: int) -> None:
@@ -325,7 +325,7 @@ class News:
 class _Shown:
     """Where one aircraft of several is shown."""
 
-    def __init__(self, news: News, name: str, display: Display | None) -> None:
+    def __init__(self, news: FrameMessages, name: str, display: Display | None) -> None:
         self._news, self._name, self._display = news, name, display
 
     def begin(self, flight: Flight) -> None:

@@ -65,7 +65,7 @@ class TooMuchError(ValueError):
     """A bound of the recording as a whole is reached: nothing more is read of it."""
 
 
-class Budget:
+class UnpackBudget:
     """
     What a recording may unpack to, relative to its size on disk (bytes).
 

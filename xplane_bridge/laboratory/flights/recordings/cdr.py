@@ -46,14 +46,14 @@ Numbers = Mapping[str, Any]
 """By the dotted names of fields: a number, or one for each message, shape (n,)."""
 
 
-class Slot(NamedTuple):
+class CdrSlot(NamedTuple):
     """Where a number is in a message, and its numpy type."""
 
     offset: int
     code: str
 
 
-class Layout:
+class CdrLayout:
     """
     The messages of a type whose texts are all the same, and so are the lengths of its lists.
 
@@ -68,7 +68,7 @@ class Layout:
     ) -> None:
         self._texts, self._lengths = texts or {}, lengths or {}
         self._data = bytearray(_ENCAPSULATION)
-        self.slots: dict[str, Slot] = {}
+        self.slots: dict[str, CdrSlot] = {}
         self._walk(kind, '')
         for name, value in (constants or {}).items():
             offset, code = self.slots[name]
@@ -98,7 +98,7 @@ class Layout:
 
     def _number(self, path: str, kind: str) -> None:
         code = _CODES[kind]
-        self.slots[path] = Slot(self._put(code, 0), code)
+        self.slots[path] = CdrSlot(self._put(code, 0), code)
 
     def _put(self, code: str, value: int) -> int:
         """Append a number where it is aligned; return its offset."""

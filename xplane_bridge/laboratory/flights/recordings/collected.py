@@ -36,7 +36,7 @@ from xplane_bridge.laboratory.sensors.range_finder import RangeReading
 from xplane_bridge.laboratory.sensors.specification import RangeFinderFigures
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.sample import (
-    Airframe,
+    AirframeState,
     ENGINE,
     Sample,
     SampleRow,
@@ -53,13 +53,13 @@ _AT_REST = (
     'flaps', 'gear', 'speedbrake', 'left_brake', 'right_brake', 'elevator_trim', 'aileron_trim',
     'rudder_trim')
 _LEVERS = ('throttle', 'mixture', 'propeller')
-_PLAIN = (*Surroundings._fields, 'altitude', 'east', 'north', 'up', *Airframe._fields)
+_PLAIN = (*Surroundings._fields, 'altitude', 'east', 'north', 'up', *AirframeState._fields)
 _TARGET = ('altitude', 'heading', 'airspeed', 'course', 'climb_rate')
 _OTHERS = len(CONTROLS) - len(FLOWN)
 _UNKNOWN = (math.nan,) * 4
 
 
-class Rows:
+class TimedRows:
     """
     Rows of plain numbers, each with a time; ``width`` is how many a row has.
 
@@ -126,13 +126,13 @@ class Collector:
         """Make room for what its airframe has."""
         self._aircraft = aircraft
         self._engines = aircraft.engine_count
-        self._rows = Rows(len(_PLAIN) + len(ENGINE) * self._engines)
+        self._rows = TimedRows(len(_PLAIN) + len(ENGINE) * self._engines)
         self._pack, self._append = self._rows.pack, self._rows.append
         # By the time from which on they are so.
         self._at_rest: dict[float, tuple[float, ...]] = {}
         self._targets: dict[float, tuple[float, ...]] = {}
         self._others: dict[float, tuple[float, ...]] = {}
-        self._delivered: dict[str, Rows] = {}
+        self._delivered: dict[str, TimedRows] = {}
         self.time = 0.0
         self.has_moved = True
 
@@ -200,12 +200,14 @@ class Collector:
     def _sensed(self, topic: str, row: tuple[float, ...]) -> None:
         rows = self._delivered.get(topic)
         if rows is None:
-            rows = self._delivered[topic] = Rows(len(row))
+            rows = self._delivered[topic] = TimedRows(len(row))
         rows.add(self.time, row)
 
     # After the flight.
 
-    def collected(self, samples: Rows, commanded: Rows, touched: Rows | None) -> Collected:
+    def collected(
+        self, samples: TimedRows, commanded: TimedRows, touched: TimedRows | None
+    ) -> Collected:
         """Return it with rows of Sample, of commands of FLOWN, and of contacts, if any."""
         # Column by column in memory: each is used on its own.
         sampled = np.ascontiguousarray(samples.rows().T)

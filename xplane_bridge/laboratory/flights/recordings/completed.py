@@ -31,7 +31,11 @@ from xplane_bridge.laboratory.flights.recordings import rosbag2
 from xplane_bridge.laboratory.flights.recordings.bounds import MAX_CHUNK
 from xplane_bridge.laboratory.flights.recordings.files import Recording
 from xplane_bridge.laboratory.flights.recordings.mcap_file import MAGIC
-from xplane_bridge.laboratory.flights.recordings.topics import Recorded, RecordingError, Topic
+from xplane_bridge.laboratory.flights.recordings.topics import (
+    RecordedMessage,
+    RecordingError,
+    Topic,
+)
 
 _FORMATS = ('ros2msg', 'ros2idl')
 
@@ -108,7 +112,7 @@ class _Copy:
         """Return how many messages there are, by topic."""
         return {topic.name: topic.messages for topic in self._topics.values()}
 
-    def add(self, message: Recorded) -> None:
+    def add(self, message: RecordedMessage) -> None:
         """Write a message."""
         topic, log_ns, data, published_ns, sequence = message
         if topic not in self._channels:

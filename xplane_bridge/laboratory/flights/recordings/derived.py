@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Motion:
+class RecordedMotion:
     """
     How the aircraft moved: arrays of shape (n,).
 
@@ -57,7 +57,7 @@ class Motion:
     datum: tuple[float, float, float]
 
 
-def compute_motion(flown: Collected) -> Motion:
+def compute_motion(flown: Collected) -> RecordedMotion:
     """Return how the aircraft moved."""
     state: Any = flown.frames
     orientation: Any = axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(
@@ -68,7 +68,7 @@ def compute_motion(flown: Collected) -> Motion:
     rotation: Any = np.array([*map(
         frame.rotation, state['lat_deg'].tolist(), state['lon_deg'].tolist())]).T
     velocity: Any = state['v_east'], state['v_north'], -state['v_down']
-    return Motion(
+    return RecordedMotion(
         orientation, axes.multiply(rotation, orientation), specific_force(flown),
         axes.frd_to_flu((state['p'], state['q'], state['r'])), velocity,
         axes.rotate_inverse(orientation, velocity), datum)

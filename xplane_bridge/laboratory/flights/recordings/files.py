@@ -32,15 +32,15 @@ from xplane_bridge.common.plain_yaml import abbreviated
 from xplane_bridge.common.text import printable
 from xplane_bridge.laboratory.flights.recordings import mcap_file, rosbag2, sqlite_file
 from xplane_bridge.laboratory.flights.recordings.bounds import (
-    Budget,
     MAX_FILES,
     MAX_METADATA,
     TooMuchError,
+    UnpackBudget,
 )
 from xplane_bridge.laboratory.flights.recordings.mcap_file import McapFile
 from xplane_bridge.laboratory.flights.recordings.sqlite_file import SqliteFile
 from xplane_bridge.laboratory.flights.recordings.topics import (
-    Recorded,
+    RecordedMessage,
     RecordingError,
     Topics,
     UnfinishedError,
@@ -102,7 +102,7 @@ class Recording:
                     f'{printable(fault, _MAX_FAULT)}')
         return ''
 
-    def messages(self, tell: Tell | None = None) -> Iterator[Recorded]:
+    def messages(self, tell: Tell | None = None) -> Iterator[RecordedMessage]:
         """
         Yield the messages, file by file, in the order in which they were written.
 
@@ -110,7 +110,7 @@ class Recording:
         raises RecordingError, unless nobody has finished that file: then ``fault`` says where.
         """
         self.fault, self.unread, self.passed_over = '', 0, 0
-        budget = Budget(self._size)
+        budget = UnpackBudget(self._size)
         for path in self._files:
             try:
                 with plain_files.open_regular(path) as stream:
@@ -131,7 +131,9 @@ class Recording:
         which = f'{path.name}: ' if self._is_bag else ''
         return RecordingError(f'{self.path} is not read as a recording: {which}{fault}')
 
-    def _read_file(self, path: Path, stream: BinaryIO, budget: Budget) -> Iterator[Recorded]:
+    def _read_file(
+        self, path: Path, stream: BinaryIO, budget: UnpackBudget
+    ) -> Iterator[RecordedMessage]:
         magic = stream.read(16)
         stream.seek(0)
         found: McapFile | SqliteFile
@@ -169,7 +171,9 @@ class Recording:
         if isinstance(distribution, str):
             self.distribution = distribution
 
-    def _read_packed_sqlite(self, unpacked: _Unpacked, budget: Budget) -> Iterator[Recorded]:
+    def _read_packed_sqlite(
+        self, unpacked: _Unpacked, budget: UnpackBudget
+    ) -> Iterator[RecordedMessage]:
         # SQLite reads from files only.
         with TemporaryDirectory() as folder:
             path = Path(folder, 'bag.db3')
@@ -183,7 +187,7 @@ class Recording:
 class _Unpacked:
     """A compressed file, unpacked as it is read; ``magic`` is its beginning."""
 
-    def __init__(self, stream: Any, budget: Budget) -> None:
+    def __init__(self, stream: Any, budget: UnpackBudget) -> None:
         self._stream = stream
         self._budget = budget
         self._ahead = b''

@@ -29,14 +29,14 @@ from typing import Any
 
 from xplane_bridge.common.text import counted
 from xplane_bridge.laboratory.flights.recordings.bounds import (
-    Budget,
     MAX_CHUNK,
     MAX_METADATA,
     MAX_NAME,
     TooMuchError,
+    UnpackBudget,
 )
 from xplane_bridge.laboratory.flights.recordings.topics import (
-    Recorded,
+    RecordedMessage,
     Topic,
     Topics,
     UnfinishedError,
@@ -75,7 +75,7 @@ class McapFile:
     """
 
     def __init__(
-        self, stream: Any, size: int | None, topics: Topics, budget: Budget
+        self, stream: Any, size: int | None, topics: Topics, budget: UnpackBudget
     ) -> None:
         self._stream = stream
         self._size = size
@@ -88,7 +88,7 @@ class McapFile:
         self.metadata = b''
         self.passed_over = 0
 
-    def messages(self) -> Iterator[Recorded]:
+    def messages(self) -> Iterator[RecordedMessage]:
         """
         Yield the messages, in the order of the file.
 
@@ -108,7 +108,7 @@ class McapFile:
         self._stream.seek(max(0, size - len(MAGIC)))
         return bool(self._stream.read(len(MAGIC)) == MAGIC)
 
-    def _in_order(self) -> Iterator[Recorded]:
+    def _in_order(self) -> Iterator[RecordedMessage]:
         if self._read(len(MAGIC)) != MAGIC:
             raise ValueError('it does not begin as an MCAP file')
         for kind, length, what in self._heads():
@@ -193,7 +193,7 @@ class McapFile:
             # Each library has its own exceptions.
             raise ValueError(f'{what}: {compression}: {error}') from None
 
-    def _in_chunk(self, records: bytes, what: str) -> Iterator[Recorded]:
+    def _in_chunk(self, records: bytes, what: str) -> Iterator[RecordedMessage]:
         at, end, channels = 0, len(records), self._channels
         head, start = _RECORD.unpack_from, _MESSAGE_START.unpack_from
         record = self._budget.record
@@ -211,19 +211,21 @@ class McapFile:
                 topic = channels.get(channel)
                 if topic is None:
                     raise ValueError(f'{what}: a message is of channel {channel}, which is none')
-                yield Recorded(
+                yield RecordedMessage(
                     topic, log_ns, records[at + 22:at + length], published_ns, sequence)
             else:
                 self._take(kind, records, at, length, what)
             at += length
 
-    def _take(self, kind: int, data: bytes, at: int, length: int, what: str) -> Recorded | None:
+    def _take(
+        self, kind: int, data: bytes, at: int, length: int, what: str
+    ) -> RecordedMessage | None:
         """Take a schema, a channel or a message."""
         end = at + length
         try:
             if kind == _MESSAGE:
                 channel, sequence, log_ns, published_ns = _MESSAGE_START.unpack_from(data[at:end])
-                return Recorded(
+                return RecordedMessage(
                     self._channels[channel], log_ns, data[at + 22:end], published_ns, sequence)
             if kind == _SCHEMA:
                 number, = struct.unpack_from('<H', data, at)

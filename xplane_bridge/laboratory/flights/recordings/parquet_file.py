@@ -43,7 +43,7 @@ from xplane_bridge.laboratory.flights.recordings.derived import (
 )
 from xplane_bridge.laboratory.flights.recordings.topics import RecordingError
 from xplane_bridge.laboratory.flights.scenario.quantities import unit_of
-from xplane_bridge.simulation.aircraft.sample import Airframe, ENGINE
+from xplane_bridge.simulation.aircraft.sample import AirframeState, ENGINE
 
 Array = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ _STATE = {
     'turbulence_east': 'turbulence_east', 'turbulence_down': 'turbulence_down',
     **{name: {'brake_left': 'left_brake', 'brake_right': 'right_brake'}.get(name, name)
        for name in CONTROLS},
-    **{name: name for name in Airframe._fields[:6]}, 'mass': 'mass', 'fuel': 'fuel',
+    **{name: name for name in AirframeState._fields[:6]}, 'mass': 'mass', 'fuel': 'fuel',
     'height_above_ground': 'altitude_agl'}
 _FORCE = ('specific_force_forward', 'specific_force_left', 'specific_force_up')
 _SENSED = {
@@ -80,7 +80,7 @@ _SENSED = {
     'odom': ('east', 'north', 'up'), 'range': ('range',)}
 
 
-class Table(NamedTuple):
+class FlightTable(NamedTuple):
     """A table that was read: columns with NaN for null, their units, and the flight's facts."""
 
     columns: Mapping[str, Array]
@@ -186,7 +186,7 @@ def is_recording(path: Path) -> bool:
         return False
 
 
-def read(path: Path, wanted: Collection[str] = ()) -> Table:
+def read(path: Path, wanted: Collection[str] = ()) -> FlightTable:
     """
     Read a table: its times, and all columns or those of ``wanted`` that it has.
 
@@ -209,7 +209,7 @@ def read(path: Path, wanted: Collection[str] = ()) -> Table:
             raise TableError('expected times that increase')
     except TableError as error:
         raise RecordingError(f'{path} is not read as a recording: {error}') from None
-    return Table(columns, {
+    return FlightTable(columns, {
         name: (file.schema.field(name).metadata or {}).get(b'unit', b'').decode(errors='replace')
         for name in names}, facts)
 

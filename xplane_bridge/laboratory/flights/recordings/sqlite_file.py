@@ -22,13 +22,13 @@ import sqlite3
 from typing import Any
 
 from xplane_bridge.laboratory.flights.recordings.bounds import (
-    Budget,
     MAX_CHANNELS,
     MAX_CHUNK,
     MAX_DEFINITIONS,
+    UnpackBudget,
 )
 from xplane_bridge.laboratory.flights.recordings.mcap_file import window, zstd
-from xplane_bridge.laboratory.flights.recordings.topics import Recorded, Topic, Topics
+from xplane_bridge.laboratory.flights.recordings.topics import RecordedMessage, Topic, Topics
 
 MAGIC = b'SQLite format 3\0'
 _ZSTD = b'\x28\xb5\x2f\xfd'
@@ -44,7 +44,7 @@ class SqliteFile:
     tables of the file are not run.
     """
 
-    def __init__(self, path: Path, topics: Topics, budget: Budget) -> None:
+    def __init__(self, path: Path, topics: Topics, budget: UnpackBudget) -> None:
         self._path = path
         self._topics = topics
         self._budget = budget
@@ -52,7 +52,7 @@ class SqliteFile:
         self.metadata = b''
         self.passed_over = 0
 
-    def messages(self) -> Iterator[Recorded]:
+    def messages(self) -> Iterator[RecordedMessage]:
         """Yield the messages, in the order of the file. Raises ValueError where it is wrong."""
         connection = sqlite3.connect(
             f'{self._path.absolute().as_uri()}?mode=ro&immutable=1', uri=True)
@@ -81,7 +81,7 @@ class SqliteFile:
             self._budget.record(1)
             yield row
 
-    def _of(self, connection: sqlite3.Connection) -> Iterator[Recorded]:
+    def _of(self, connection: sqlite3.Connection) -> Iterator[RecordedMessage]:
         tables = {name for name, sql in self._rows(
             connection, "SELECT name, sql FROM sqlite_master WHERE type = 'table' LIMIT 1000")
             if isinstance(sql, str) and sql.upper().startswith('CREATE TABLE')}
@@ -115,7 +115,7 @@ class SqliteFile:
             # No serialized message begins so.
             if data.startswith(_ZSTD):
                 data = self._unpacked(data)
-            yield Recorded(topics[number], log_ns, data, log_ns)
+            yield RecordedMessage(topics[number], log_ns, data, log_ns)
 
     def _unpacked(self, data: bytes) -> bytes:
         try:

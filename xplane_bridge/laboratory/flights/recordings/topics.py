@@ -63,7 +63,7 @@ class Topic(NamedTuple):
     metadata: tuple[tuple[str, str], ...] = ()
 
 
-class Recorded(NamedTuple):
+class RecordedMessage(NamedTuple):
     """A message as recorded; ``log_ns`` is when, ``published_ns`` when it was published."""
 
     topic: Topic

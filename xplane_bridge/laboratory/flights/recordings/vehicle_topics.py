@@ -32,7 +32,7 @@ from xplane_bridge.bridges.conversions.covariances import UNKNOWN_VARIANCE
 from xplane_bridge.bridges.conversions.message_numbers import TARGET_BITS
 from xplane_bridge.bridges.conversions.topics import AIR, STATE
 from xplane_bridge.common.controls import CONTROLS
-from xplane_bridge.laboratory.flights.recordings.cdr import Layout, Numbers, stamps
+from xplane_bridge.laboratory.flights.recordings.cdr import CdrLayout, Numbers, stamps
 from xplane_bridge.laboratory.flights.recordings.collected import Collected
 from xplane_bridge.laboratory.flights.recordings.derived import (
     compute_motion,
@@ -40,7 +40,7 @@ from xplane_bridge.laboratory.flights.recordings.derived import (
     load_factor,
 )
 from xplane_bridge.laboratory.sensors.topics import TRUTH
-from xplane_bridge.simulation.aircraft.sample import Airframe, ENGINE
+from xplane_bridge.simulation.aircraft.sample import AirframeState, ENGINE
 
 Array = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ class TopicMessages:
 
     topic: str
     kind: str
-    layout: Layout
+    layout: CdrLayout
     times: NDArray[np.int64]
     numbers: Numbers
     latched: bool = False
@@ -117,7 +117,7 @@ def _to_topics(flown: Collected) -> Iterator[TopicMessages]:
             lengths=dict.fromkeys(_LEVERS, len(flown.engines)),
             constants={'fields': 2 ** len(_LEVERS) - 1})
     yield each('airframe', 'xplane_bridge/msg/Airframe', BASE, {
-        **{name: state[name] for name in (*Airframe._fields[:6], 'mass', 'fuel')},
+        **{name: state[name] for name in (*AirframeState._fields[:6], 'mass', 'fuel')},
         'load_factor': load_factor(flown), 'ground_elevation': ground_elevation(flown),
         'height_above_ground': state['altitude_agl'],
         **_xyz('angular_acceleration', (
@@ -232,7 +232,7 @@ def _messages(
 ) -> TopicMessages:
     """Return the messages of a topic, stamped ``at`` or when they were recorded."""
     return TopicMessages(
-        prefix + topic, kind, Layout(kind, texts, lengths, constants), times,
+        prefix + topic, kind, CdrLayout(kind, texts, lengths, constants), times,
         {**stamps(times if at is None else at), **numbers}, latched)
 
 

@@ -68,7 +68,7 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ScenarioEvent:
     """
     Something that happens at scenario time ``at`` (s).
 
@@ -122,7 +122,7 @@ class Event:
         return name if self.value else f'{name} ends'
 
 
-def parse(item: Any, where: str, duration: float) -> Event:
+def parse(item: Any, where: str, duration: float) -> ScenarioEvent:
     """Return an event of a file; ScenarioError says what is wrong with it."""
     if isinstance(item, Mapping):
         # YAML takes 3211 for a number.
@@ -151,7 +151,7 @@ def parse(item: Any, where: str, duration: float) -> Event:
         if action != 'change' or len(value) != 1:
             raise ScenarioError(f'{where}: "expect" belongs to a change of one target')
         expect = _expectation(given['expect'], f'{where}.expect', at, duration, next(iter(value)))
-    return Event(at, action, value, lasts, expect, free)
+    return ScenarioEvent(at, action, value, lasts, expect, free)
 
 
 def _times(action: str, given: Mapping[str, Any], where: str) -> tuple[float, float]:
@@ -224,7 +224,7 @@ def _expectation(
         fields.number(given['overshoot'], f'{where}.overshoot', at_least=0.0))
 
 
-def check_order(events: Sequence[Event]) -> None:
+def check_order(events: Sequence[ScenarioEvent]) -> None:
     """Raise ScenarioError for events that contradict each other."""
     for event in events:
         if event.action in ('target', 'change', *PROCEDURES) and not engaged_at(
@@ -243,7 +243,7 @@ def check_order(events: Sequence[Event]) -> None:
             _check_trim(events, event)
 
 
-def _check_trim(events: Sequence[Event], event: Event) -> None:
+def _check_trim(events: Sequence[ScenarioEvent], event: ScenarioEvent) -> None:
     if engaged_at(events, event.at):
         raise ScenarioError(
             f'trim at {event.at:g} s: the autopilot is engaged then, and commands the controls; '
@@ -256,7 +256,9 @@ def _check_trim(events: Sequence[Event], event: Event) -> None:
                 'frame only; give it a later time than the trim')
 
 
-def _check_excitation(events: Sequence[Event], event: Event, value: Excitation) -> None:
+def _check_excitation(
+    events: Sequence[ScenarioEvent], event: ScenarioEvent, value: Excitation
+) -> None:
     end = event.at + event.lasts
     if value.closed_loop and not engaged_at(events, event.at):
         raise ScenarioError(
@@ -275,7 +277,7 @@ def _check_excitation(events: Sequence[Event], event: Event, value: Excitation) 
                 f'{end:g} s')
 
 
-def engaged_at(events: Sequence[Event], at: float) -> bool:
+def engaged_at(events: Sequence[ScenarioEvent], at: float) -> bool:
     """Return whether the controller is engaged at a time (s)."""
     engaged = False
     for event in events:

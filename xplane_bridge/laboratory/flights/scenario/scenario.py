@@ -41,8 +41,8 @@ from xplane_bridge.laboratory.flights.scenario.events import (
     check_order,
     CONTROLS,
     engaged_at,
-    Event,
     REAL_TIME_ONLY,
+    ScenarioEvent,
     SIMULATED_ONLY,
 )
 from xplane_bridge.laboratory.flights.scenario.events import parse as parse_event
@@ -96,7 +96,7 @@ class Scenario:
     description: str
     duration: float
     initial: Mapping[str, Any]
-    events: tuple[Event, ...]
+    events: tuple[ScenarioEvent, ...]
     criteria: tuple[Criterion, ...]
     route: Route | None = None
     controller: Mapping[str, Any] = field(default_factory=dict)
@@ -216,7 +216,7 @@ def _expects(scenario: Scenario) -> bool:
     return any(event.expect for event in scenario.events)
 
 
-def _alone(name: str, content: Any, common: tuple[Event, ...] = ()) -> Scenario:
+def _alone(name: str, content: Any, common: tuple[ScenarioEvent, ...] = ()) -> Scenario:
     """Return the scenario of one aircraft; ``common`` events happen to others too."""
     top = fields.mapping(content, 'the file', required=('duration', 'events', 'criteria'),
                    optional=('description', 'initial', 'route', 'controller', 'sensors', 'runway',
@@ -297,7 +297,7 @@ def _fleet(name: str, content: Any) -> Scenario:
         fleet=fleet, physics_rate=read_physics_rate(top))
 
 
-def _check_one_of_many(vehicle: Scenario, common: tuple[Event, ...], fleet: Fleet) -> None:
+def _check_one_of_many(vehicle: Scenario, common: tuple[ScenarioEvent, ...], fleet: Fleet) -> None:
     """Raise ScenarioError for what contradicts that there are others."""
     for event in vehicle.events:
         if event.action in WEATHER and event not in common:
@@ -323,12 +323,12 @@ def _duration(top: Mapping[str, Any]) -> float:
     return fields.number(top['duration'], 'duration', above=0.0, at_most=fields.DAY)
 
 
-def _events(top: Mapping[str, Any], duration: float) -> tuple[Event, ...]:
+def _events(top: Mapping[str, Any], duration: float) -> tuple[ScenarioEvent, ...]:
     return tuple(parse_event(item, f'events[{n}]', duration)
                  for n, item in enumerate(fields.items(top['events'], 'events')))
 
 
-def _in_time(events: Sequence[Event]) -> tuple[Event, ...]:
+def _in_time(events: Sequence[ScenarioEvent]) -> tuple[ScenarioEvent, ...]:
     return tuple(sorted(events, key=lambda event: event.at))
 
 

@@ -24,7 +24,7 @@ from typing import Any
 from xplane_bridge.bridges.conversions.geoid import ellipsoid_to_msl, usual_undulation
 from xplane_bridge.common.fields import LARGEST_SEED, mapping, text
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
-from xplane_bridge.laboratory.flights.scenario.events import Event, FAILURES, parse
+from xplane_bridge.laboratory.flights.scenario.events import FAILURES, parse, ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.scenario import (
     parse_initial,
     Scenario,
@@ -54,7 +54,7 @@ class Start:
     initial: Mapping[str, Any] = field(default_factory=dict)
     wind: tuple[float, ...] | None = None
     turbulence: tuple[float, ...] | None = None
-    failures: tuple[Event, ...] | None = None
+    failures: tuple[ScenarioEvent, ...] | None = None
     aircraft: str = ''
     sensors: str = ''
 
@@ -84,11 +84,11 @@ def make_start(seed: int, options: Mapping[str, Any], usual: Start, duration: fl
 
 def apply_start(scenario: Scenario, start: Start) -> Scenario:
     """Return a scenario with what a start changes of it. Raises ValueError with a sentence."""
-    first: list[Event] = []
+    first: list[ScenarioEvent] = []
     replaced: set[str] = set()
     for name in ('wind', 'turbulence'):
         if (value := getattr(start, name)) is not None:
-            first.append(Event(0.0, name, value))
+            first.append(ScenarioEvent(0.0, name, value))
             replaced.add(name)
     failures = start.failures
     if failures is not None:
@@ -107,7 +107,7 @@ def apply_start(scenario: Scenario, start: Start) -> Scenario:
     return flown
 
 
-def _failures(value: Any, where: str, duration: float) -> tuple[Event, ...]:
+def _failures(value: Any, where: str, duration: float) -> tuple[ScenarioEvent, ...]:
     if not isinstance(value, list | tuple):
         raise ScenarioError(
             f'{where}: expected a list of events, such as {{"at": 5.0, "engine_failed": true}}, '

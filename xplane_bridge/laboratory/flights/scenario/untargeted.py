@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xplane_bridge.laboratory.flights.scenario.criteria import Criterion
-from xplane_bridge.laboratory.flights.scenario.events import Event
+from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.quantities import TARGETS
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 
@@ -36,7 +36,7 @@ def untargeted(scenario: Scenario) -> Scenario:
     """
     return replace(
         scenario,
-        events=(Event(0.0, 'engage', True), *(
+        events=(ScenarioEvent(0.0, 'engage', True), *(
             event for event in scenario.events
             if not _is_target(event) and (event.action, event.value) != ('engage', True))),
         criteria=tuple(one for one in scenario.criteria if not _needs_target(one)))
@@ -59,7 +59,7 @@ def at_the_controls(scenario: Scenario) -> list[str]:
             or (event.action, event.value) == ('engage', False)]
 
 
-def _is_target(event: Event) -> bool:
+def _is_target(event: ScenarioEvent) -> bool:
     return event.action in ('target', 'change')
 
 

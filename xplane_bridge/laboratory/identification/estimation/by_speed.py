@@ -53,10 +53,10 @@ from xplane_bridge.laboratory.identification.estimation.output_error import (
     VARIES,
 )
 from xplane_bridge.laboratory.identification.motion.equations import (
+    CheckedManoeuvre,
     Derivative,
-    Form,
     LONGITUDINAL,
-    Motion,
+    ModelStructure,
     SPEED,
 )
 from xplane_bridge.laboratory.identification.motion.signals import Array, IdentificationError
@@ -100,7 +100,7 @@ class _Part(NamedTuple):
     solved: _Solved
 
 
-def speed_form(motions: Sequence[Motion]) -> Form:
+def speed_form(motions: Sequence[CheckedManoeuvre]) -> ModelStructure:
     """Return the form of some manoeuvres: without controls that none moves."""
     return SPEED._replace(controls=tuple(
         name for name in SPEED.controls if name not in ('elevator', THROTTLE) or any(
@@ -108,7 +108,7 @@ def speed_form(motions: Sequence[Motion]) -> Form:
 
 
 def by_speed(
-    motions: Sequence[Motion], others: Sequence[Sequence[Motion]] = (),
+    motions: Sequence[CheckedManoeuvre], others: Sequence[Sequence[CheckedManoeuvre]] = (),
     late: float | None = None,
 ) -> tuple[Regression, Fit]:
     """
@@ -148,7 +148,9 @@ def by_speed(
         collinearity(np.concatenate(along.tables), form.controls)), fit
 
 
-def foretold_path(fit: Fit, motions: Sequence[Motion]) -> tuple[list[Array], list[Array]]:
+def foretold_path(
+    fit: Fit, motions: Sequence[CheckedManoeuvre]
+) -> tuple[list[Array], list[Array]]:
     """Return the force along the path in other manoeuvres, and that of the model, (n, 1) each."""
     slopes = np.array([fit.derivatives[Derivative('C_D', name)].value
                        for name in fit.form.controls])
@@ -162,7 +164,7 @@ def foretold_path(fit: Fit, motions: Sequence[Motion]) -> tuple[list[Array], lis
     return measured, estimated
 
 
-def _lag(form: Form, motions: Sequence[Motion]) -> float:
+def _lag(form: ModelStructure, motions: Sequence[CheckedManoeuvre]) -> float:
     optional.require('the lag of the thrust', 'scipy', extra='fly')
     from scipy import optimize
     found = optimize.minimize_scalar(
@@ -177,8 +179,8 @@ def _lag(form: Form, motions: Sequence[Motion]) -> float:
 
 
 def _part(
-    form: Form, motions: Sequence[Motion], coefficient: str, lag: float,
-    others: Sequence[Sequence[Motion]], late: float | None,
+    form: ModelStructure, motions: Sequence[CheckedManoeuvre], coefficient: str, lag: float,
+    others: Sequence[Sequence[CheckedManoeuvre]], late: float | None,
 ) -> _Part:
     found = _solved(form, motions, coefficient, lag)
     names = _names(form, coefficient)
@@ -217,7 +219,9 @@ def _part(
         float(deviations[-1]) if THROTTLE in form.controls else 0.0, found)
 
 
-def _solved(form: Form, motions: Sequence[Motion], coefficient: str, lag: float) -> _Solved:
+def _solved(
+    form: ModelStructure, motions: Sequence[CheckedManoeuvre], coefficient: str, lag: float
+) -> _Solved:
     tables = _tables(form, motions, coefficient, lag)
     sides = [_coefficient(one, coefficient) for one in motions]
     means = [table.mean(axis=0) for table in tables]
@@ -232,13 +236,13 @@ def _solved(form: Form, motions: Sequence[Motion], coefficient: str, lag: float)
          for side, table in zip(sides, centred, strict=True)])
 
 
-def _names(form: Form, coefficient: str) -> tuple[str, ...]:
+def _names(form: ModelStructure, coefficient: str) -> tuple[str, ...]:
     """Return what a coefficient is regressed on; the throttle, if it was moved, is the last."""
     return form.controls if coefficient == 'C_D' else (*_OTHERS, *form.controls)
 
 
 def _tables(
-    form: Form, motions: Sequence[Motion], coefficient: str, lag: float
+    form: ModelStructure, motions: Sequence[CheckedManoeuvre], coefficient: str, lag: float
 ) -> list[Array]:
     tables = [np.stack([_regressor(motion, name, lag) for name in _names(form, coefficient)],
                        axis=1) for motion in motions]
@@ -247,7 +251,7 @@ def _tables(
             if coefficient == 'C_m' else tables)
 
 
-def _regressor(motion: Motion, name: str, lag: float) -> Array:
+def _regressor(motion: CheckedManoeuvre, name: str, lag: float) -> Array:
     if name == 'true_airspeed':
         found: Array = np.log(motion[name])
         return found
@@ -269,7 +273,7 @@ def _lagged(times: Array, values: Array, lag: float) -> Array:
     return found
 
 
-def _coefficient(motion: Motion, coefficient: str) -> Array:
+def _coefficient(motion: CheckedManoeuvre, coefficient: str) -> Array:
     """Return a coefficient at each time; C_D is that of drag less thrust."""
     if coefficient == 'C_D':
         found: Array = (

@@ -30,15 +30,15 @@ import numpy as np
 
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.laboratory.identification.motion.equations import (
+    CheckedManoeuvre,
     Derivative,
-    Form,
     held_control,
     inverse_inertia,
     LATERAL,
     LONGITUDINAL,
     MAGNITUDE,
     middles,
-    Motion,
+    ModelStructure,
     system,
     WHOLE,
 )
@@ -88,7 +88,9 @@ class Regression(NamedTuple):
     collinearity: Collinearity
 
 
-def equation_error(form: Form, motions: Sequence[Motion], delay: float = 0.0) -> Regression:
+def equation_error(
+    form: ModelStructure, motions: Sequence[CheckedManoeuvre], delay: float = 0.0
+) -> Regression:
     """Return the derivatives that fit all manoeuvres; each has constants of its own (c,)."""
     names = (*form.states, *form.controls)
     tables, sides = [], []
@@ -108,7 +110,7 @@ def equation_error(form: Form, motions: Sequence[Motion], delay: float = 0.0) ->
         follows=_follows(form, motions)))
 
 
-def regressor(motion: Motion, name: str, form: Form, delay: float) -> Array:
+def regressor(motion: CheckedManoeuvre, name: str, form: ModelStructure, delay: float) -> Array:
     """Return what a coefficient is by: a state, reduced, or a control that acts late (s)."""
     if name not in form.controls or name not in (*FLOWN, *(f'{one}{MAGNITUDE}' for one in FLOWN)):
         return motion[name] * motion.scale(name)
@@ -118,7 +120,7 @@ def regressor(motion: Motion, name: str, form: Form, delay: float) -> Array:
     return found
 
 
-def coefficients(form: Form, motion: Motion, exactly: bool = False) -> Array:
+def coefficients(form: ModelStructure, motion: CheckedManoeuvre, exactly: bool = False) -> Array:
     """
     Return the coefficients at each time, (n, c).
 
@@ -140,7 +142,7 @@ def coefficients(form: Form, motion: Motion, exactly: bool = False) -> Array:
         moments / (pressure * frame.wing_span)[:, None]), axis=1)
 
 
-def _slope(motion: Motion, name: str, exactly: bool) -> Array:
+def _slope(motion: CheckedManoeuvre, name: str, exactly: bool) -> Array:
     """
     Return the derivative of a signal by time: the slopes of straight lines through parts.
 
@@ -157,7 +159,7 @@ def _slope(motion: Motion, name: str, exactly: bool) -> Array:
     return found
 
 
-def smoothed(motion: Motion, table: Array) -> Array:
+def smoothed(motion: CheckedManoeuvre, table: Array) -> Array:
     """
     Return regressors (n, r) as smooth as an angular acceleration is that was not taken exactly.
 
@@ -179,7 +181,7 @@ def _step_and_half(times: Array) -> tuple[float, int]:
     return step, max(2, round(_SMOOTHED / step / 2.0))
 
 
-def _follows(form: Form, motions: Sequence[Motion]) -> tuple[str, float]:
+def _follows(form: ModelStructure, motions: Sequence[CheckedManoeuvre]) -> tuple[str, float]:
     """Return the control that follows states and attitude most, and the part that these are."""
     def centred(name: str) -> Array:
         return np.concatenate([motion[name] - motion[name].mean() for motion in motions])

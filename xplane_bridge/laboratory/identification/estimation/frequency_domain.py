@@ -35,7 +35,11 @@ from xplane_bridge.laboratory.identification.estimation.equation_error import (
     regressor,
 )
 from xplane_bridge.laboratory.identification.estimation.output_error import Estimate
-from xplane_bridge.laboratory.identification.motion.equations import Derivative, Form, Motion
+from xplane_bridge.laboratory.identification.motion.equations import (
+    CheckedManoeuvre,
+    Derivative,
+    ModelStructure,
+)
 from xplane_bridge.laboratory.identification.motion.signals import Array
 
 SWEPT = ('chirp', 'multisine')
@@ -56,7 +60,9 @@ class FrequencyFit(NamedTuple):
     band: tuple[float, float]
 
 
-def frequency_domain(form: Form, motions: Sequence[Motion]) -> FrequencyFit | None:
+def frequency_domain(
+    form: ModelStructure, motions: Sequence[CheckedManoeuvre]
+) -> FrequencyFit | None:
     """Return the derivatives by chirps and multisines, None if there are none, or too short."""
     swept = [motion for motion in motions
              if motion.measured.manoeuvres[0].name.startswith(SWEPT)]
@@ -79,7 +85,7 @@ def frequency_domain(form: Form, motions: Sequence[Motion]) -> FrequencyFit | No
                 max(float(f[band][-1]) for band, f in bands if band.any())))
 
 
-def _band(form: Form, motion: Motion) -> tuple[NDArray[np.bool_], Array]:
+def _band(form: ModelStructure, motion: CheckedManoeuvre) -> tuple[NDArray[np.bool_], Array]:
     """Return which of the frequencies (Hz) of a manoeuvre its controls excite, and all of them."""
     seconds = float(motion.times[-1] - motion.times[0])
     frequencies = np.arange(len(motion.times) // 2 + 1) / seconds
@@ -101,8 +107,8 @@ def _transformed(values: Array) -> NDArray[np.complex128]:
 
 
 def _fitted(
-    form: Form, motions: Sequence[Motion], bands: Sequence[tuple[NDArray[np.bool_], Array]],
-    delay: float,
+    form: ModelStructure, motions: Sequence[CheckedManoeuvre],
+    bands: Sequence[tuple[NDArray[np.bool_], Array]], delay: float,
 ) -> tuple[Array, Array, float]:
     """Return slopes (regressors, coefficients), their deviations, and the cost."""
     names = (*form.states, *form.controls)

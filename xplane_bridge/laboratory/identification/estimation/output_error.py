@@ -40,13 +40,13 @@ from xplane_bridge.laboratory.identification.estimation.equation_error import (
 )
 from xplane_bridge.laboratory.identification.motion.equations import (
     as_simulated,
+    CheckedManoeuvre,
     Derivative,
     flowing,
-    Form,
     held_control,
     MAGNITUDE,
     middles,
-    Motion,
+    ModelStructure,
     propagators,
     RATES,
     system,
@@ -131,7 +131,7 @@ class Fit:
     the bounds: corrected over uncorrected, of each derivative.
     """
 
-    form: Form
+    form: ModelStructure
     derivatives: Mapping[Derivative, Estimate]
     covariance: Array
     delay: Estimate
@@ -145,7 +145,7 @@ class Fit:
 class _Window:
     """One manoeuvre: its equations between the samples, and what was measured."""
 
-    def __init__(self, form: Form, motion: Motion, step: float) -> None:
+    def __init__(self, form: ModelStructure, motion: CheckedManoeuvre, step: float) -> None:
         at = system(form, motion)
         self.form, self.times, self.step = form, motion.times, step
         self.steps = np.diff(motion.times)
@@ -226,7 +226,9 @@ class _Window:
 class _Problem:
     """All manoeuvres of a form, and the parameters as one vector."""
 
-    def __init__(self, form: Form, motions: Sequence[Motion], step: float) -> None:
+    def __init__(
+        self, form: ModelStructure, motions: Sequence[CheckedManoeuvre], step: float
+    ) -> None:
         self.form = form
         self.windows = [_Window(form, motion, step) for motion in motions]
         self.slopes = len(form.derivatives)
@@ -314,8 +316,9 @@ class _Problem:
 
 
 def output_error(
-    form: Form, motions: Sequence[Motion], start: Regression, step: float = 0.0,
-    others: Sequence[Sequence[Motion]] = (), late: float | None = None,
+    form: ModelStructure, motions: Sequence[CheckedManoeuvre], start: Regression,
+    step: float = 0.0,
+    others: Sequence[Sequence[CheckedManoeuvre]] = (), late: float | None = None,
 ) -> Fit:
     """
     Return the maximum likelihood estimate of the derivatives of a form.
@@ -443,7 +446,7 @@ def _gradients(
 
 
 def foretold(
-    fit: Fit, motions: Sequence[Motion], step: float = 0.0
+    fit: Fit, motions: Sequence[CheckedManoeuvre], step: float = 0.0
 ) -> tuple[list[Array], list[Array]]:
     """
     Return what is measured in other manoeuvres, and what the model says of them (n, outputs) each.

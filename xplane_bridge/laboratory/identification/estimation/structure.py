@@ -31,14 +31,18 @@ from xplane_bridge.laboratory.identification.estimation.equation_error import (
     coefficients,
     regressor,
 )
-from xplane_bridge.laboratory.identification.motion.equations import Derivative, Form, Motion
+from xplane_bridge.laboratory.identification.motion.equations import (
+    CheckedManoeuvre,
+    Derivative,
+    ModelStructure,
+)
 from xplane_bridge.laboratory.identification.motion.signals import Array
 
 # A regressor is needed if its partial F ratio is above: 99.9 % sure for some hundred samples.
 _NEEDED = 11.0
 
 
-def needless(form: Form, motions: Sequence[Motion]) -> frozenset[Derivative]:
+def needless(form: ModelStructure, motions: Sequence[CheckedManoeuvre]) -> frozenset[Derivative]:
     """Return the derivatives of a form that the manoeuvres do not need."""
     names = (*form.states, *form.controls)
 

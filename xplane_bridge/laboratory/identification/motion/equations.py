@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xplane_bridge.laboratory.identification.motion.airframe import Airframe
-from xplane_bridge.laboratory.identification.motion.signals import Array, Flight
+from xplane_bridge.laboratory.identification.motion.signals import Array, FlightSignals
 
 GRAVITY = 9.80665
 
@@ -65,7 +65,7 @@ SYMBOLS |= {f'{name}{MAGNITUDE}': f'abs_{symbol}' for name, symbol in SYMBOLS.it
 RATES = ('roll_rate', 'pitch_rate', 'yaw_rate')
 
 
-class Form(NamedTuple):
+class ModelStructure(NamedTuple):
     """
     A model: its states, controls and coefficients. The first coefficient is the force's.
 
@@ -93,15 +93,15 @@ class Form(NamedTuple):
             for regressor in (*self.states, *self.controls))
 
 
-LONGITUDINAL = Form(
+LONGITUDINAL = ModelStructure(
     'longitudinal', ('angle_of_attack', 'pitch_rate'), ('elevator',), ('C_L', 'C_m'),
     'lift_acceleration')
-LATERAL = Form(
+LATERAL = ModelStructure(
     'lateral', ('sideslip', 'roll_rate', 'yaw_rate'), ('aileron', 'rudder'),
     ('C_Y', 'C_l', 'C_n'), 'specific_force_y')
 FORMS = (LONGITUDINAL, LATERAL)
 WHOLE = {form.name: form for form in FORMS}
-SPEED = Form(
+SPEED = ModelStructure(
     'speed', (), ('angle_of_attack', 'elevator', 'true_airspeed', 'throttle'),
     ('C_D', 'C_L', 'C_m'), 'path_acceleration', frozenset(
         Derivative(coefficient, name) for coefficient in LONGITUDINAL.coefficients
@@ -109,7 +109,7 @@ SPEED = Form(
 """That of estimation/by_speed.py, which omits what the longitudinal form has."""
 
 
-def in_gusts(form: Form) -> Form:
+def in_gusts(form: ModelStructure) -> ModelStructure:
     """
     Return a form for turbulent air: its flow angle is measured, and drives it as a control does.
 
@@ -132,7 +132,7 @@ def unit_of(derivative: Derivative, surfaces: frozenset[str] = frozenset()) -> s
 
 
 @dataclass(frozen=True)
-class Motion:
+class CheckedManoeuvre:
     """
     A manoeuvre after the compatibility check: what a form needs, shape (n,) each.
 
@@ -141,8 +141,8 @@ class Motion:
     angles are those of the vanes.
     """
 
-    flight: Flight
-    measured: Flight
+    flight: FlightSignals
+    measured: FlightSignals
     airframe: Airframe
     has_gusts: bool = False
 
@@ -159,7 +159,7 @@ class Motion:
         found = self.flight.values.get(f'{name}{HELD}')
         return self[name] if found is None else found
 
-    def without_jumps(self, part: float) -> Motion:
+    def without_jumps(self, part: float) -> CheckedManoeuvre:
         """Return it as if surfaces had moved by a part of what they jump, else steadily."""
         known = self.flight.values
 
@@ -176,7 +176,7 @@ class Motion:
         """Return the times (s)."""
         return self.flight.times
 
-    def before(self, end: float) -> Motion:
+    def before(self, end: float) -> CheckedManoeuvre:
         """Return the part of it before a time (s)."""
         part = self.measured.manoeuvres[0]._replace(end=end)
         return replace(self, flight=self.flight.part(part), measured=self.measured.part(part))
@@ -194,7 +194,7 @@ class Motion:
             return np.ones(len(self.times))
         return self.airframe.length(regressor) / (2.0 * self['true_airspeed'])
 
-    def path_force(self, flight: Flight) -> Array:
+    def path_force(self, flight: FlightSignals) -> Array:
         """Return the specific force along the flight path of ``flight`` or ``measured``, m/s^2."""
         alpha, beta = self['angle_of_attack'], self['sideslip']
         x, y, z = (flight.values[f'specific_force_{axis}'] for axis in 'xyz')
@@ -202,7 +202,7 @@ class Motion:
             (x * np.cos(alpha) + z * np.sin(alpha)) * np.cos(beta) + y * np.sin(beta))
         return found
 
-    def output(self, form: Form, name: str) -> Array:
+    def output(self, form: ModelStructure, name: str) -> Array:
         """Return a measured output of a form; NaN where there was no sample."""
         if name == LONGITUDINAL.force:
             alpha = self['angle_of_attack']
@@ -228,7 +228,7 @@ class System(NamedTuple):
     f: Array
 
 
-def system(form: Form, motion: Motion) -> System:
+def system(form: ModelStructure, motion: CheckedManoeuvre) -> System:
     """Return the equations of a form along a motion."""
     frame, pressure = motion.airframe, motion.pressure_area
     whole = WHOLE[form.name]

@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from xplane_bridge.laboratory.identification.motion.equations import middles
-from xplane_bridge.laboratory.identification.motion.signals import Array, Flight
+from xplane_bridge.laboratory.identification.motion.signals import Array, FlightSignals
 
 # By the right step so little may be left of what a trapezoid leaves, in so many samples at least.
 _EXACT, _FEWEST = 0.2, 100
@@ -38,7 +38,7 @@ _WHOLE = 0.1
 _MOST_STEPS = 20
 
 
-def integrated_step(flight: Flight) -> float:
+def integrated_step(flight: FlightSignals) -> float:
     """Return the step of the simulator that a flight is of (s), 0 if it is of none."""
     known = np.ones(len(flight.times), dtype=bool)
     for name in ('roll', 'pitch', 'roll_rate', 'pitch_rate', 'yaw_rate'):

@@ -100,7 +100,7 @@ class Manoeuvre(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Flight:
+class FlightSignals:
     """
     The signals of a flight: ``values`` by name, each of the shape of ``times`` (n,).
 
@@ -120,7 +120,7 @@ class Flight:
     surfaces: frozenset[str] = frozenset()
     cut: str = ''
 
-    def part(self, manoeuvre: Manoeuvre) -> Flight:
+    def part(self, manoeuvre: Manoeuvre) -> FlightSignals:
         """Return the part of a manoeuvre."""
         low, high = np.searchsorted(self.times, (manoeuvre.begin, manoeuvre.end))
         return replace(

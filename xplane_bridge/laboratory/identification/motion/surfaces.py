@@ -31,7 +31,7 @@ from xplane_bridge.laboratory.identification.motion.signals import (
     Array,
     COMMANDED,
     DEFLECTIONS,
-    Flight,
+    FlightSignals,
 )
 
 # The range of a command is so many bins; in each the deflections vary by at most this part of
@@ -41,7 +41,7 @@ _BINS, _VARIES = 50, 0.1
 _JUMP = 3.0
 
 
-def with_surfaces(flight: Flight, parts: Sequence[Flight] = ()) -> Flight:
+def with_surfaces(flight: FlightSignals, parts: Sequence[FlightSignals] = ()) -> FlightSignals:
     """
     Return a flight with deflections (rad) for the controls that do not say where surfaces are.
 
@@ -69,7 +69,7 @@ def mean_before(deflection: Array) -> Array:
     return found
 
 
-def _is_commanded(parts: Sequence[Flight], control: str, deflection: str) -> bool:
+def _is_commanded(parts: Sequence[FlightSignals], control: str, deflection: str) -> bool:
     within, whole = 0.0, 0.0
     for part in parts:
         if not (part.has(control) and part.has(deflection)):

@@ -24,11 +24,11 @@ from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.laboratory.control.policy.observation import INDEX
 from xplane_bridge.laboratory.flights.core import CoreFlight
-from xplane_bridge.laboratory.flights.flight import State
+from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.identification.motion.signals import (
     Array,
     DEFLECTIONS,
-    Flight,
+    FlightSignals,
     IdentificationError,
     Manoeuvre,
     OPTIONAL,
@@ -40,7 +40,7 @@ _FRAMES = {
 _AIR = ('true_airspeed', 'angle_of_attack', 'sideslip', 'density')
 
 
-def read_core(flight: CoreFlight) -> tuple[Flight, float]:
+def read_core(flight: CoreFlight) -> tuple[FlightSignals, float]:
     """
     Return the signals of a flight in core, flown to its end here, and the step of JSBSim (s).
 
@@ -50,21 +50,21 @@ def read_core(flight: CoreFlight) -> tuple[Flight, float]:
     observed: list[Array] = []
     controls: list[tuple[Any, ...]] = []
     flight.start()
-    while flight.state is State.READY:
+    while flight.state is FlightState.READY:
         times.append(flight.time)
         observed.append(flight.observation())
         controls.append((*flight.vehicle.reported_controls()[:len(FLOWN)],
                          *flight.vehicle.aircraft.sampler.airframe()[:len(DEFLECTIONS)]))
         flight.step(None, 1)
     scenario = flight.order.scenario.name
-    if flight.state is State.FAILED:
+    if flight.state is FlightState.FAILED:
         raise IdentificationError(f'{scenario}: {flight.why}')
     if flight.crash is not None:
         raise IdentificationError(f'{scenario}: it {flight.crash.outcome}')
     manoeuvres = tuple(
         Manoeuvre(window.name, window.begin, window.until) for window in flight.result().windows
         if np.isfinite((window.begin, window.until)).all())
-    return Flight(
+    return FlightSignals(
         scenario, np.array(times),
         _signals(np.array(observed), flight.vehicle.has_sensors) | dict(zip(
             (*FLOWN, *DEFLECTIONS.values()),

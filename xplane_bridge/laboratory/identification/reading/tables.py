@@ -29,7 +29,7 @@ from xplane_bridge.common.tables.csv_file import CsvFile
 from xplane_bridge.common.tables.parquet import Parquet
 from xplane_bridge.common.text import did_you_mean, printable
 from xplane_bridge.laboratory.identification.motion.signals import (
-    Flight,
+    FlightSignals,
     IdentificationError,
     OPTIONAL,
     SIGNALS,
@@ -41,7 +41,7 @@ _OPTIONS = ('column', 'unit', 'scale', 'value')
 _TIME = 'time'
 
 
-class Entry(NamedTuple):
+class SignalSource(NamedTuple):
     """Where a signal is: its column and what that is multiplied by, or one value for all times."""
 
     column: str
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
     value: float = np.nan
 
 
-def load_map(path: str) -> dict[str, Entry]:
+def load_map(path: str) -> dict[str, SignalSource]:
     """
     Return a map of columns: a YAML file with ``time`` and the SIGNALS.
 
@@ -69,9 +69,9 @@ def load_map(path: str) -> dict[str, Entry]:
             scale *= _factor(plain_yaml.text(given['unit'], f'{where}.unit'), name, where)
         if 'value' in given:
             number = plain_yaml.number(given['value'], f'{where}.value')
-            found[name] = Entry('', value=number * scale)
+            found[name] = SignalSource('', value=number * scale)
         else:
-            found[name] = Entry(plain_yaml.text(given['column'], f'{where}.column'), scale)
+            found[name] = SignalSource(plain_yaml.text(given['column'], f'{where}.column'), scale)
     if found[_TIME].column == '':
         raise plain_yaml.FieldError(f'{path}: time: expected a column')
     return found
@@ -86,7 +86,9 @@ def _factor(text: str, name: str, where: str) -> float:
     return unit.factor
 
 
-def read_table(path: Path, entries: Mapping[str, Entry] | None = None, model: str = '') -> Flight:
+def read_table(
+    path: Path, entries: Mapping[str, SignalSource] | None = None, model: str = ''
+) -> FlightSignals:
     """
     Return the flight of a CSV or Parquet file; without a map its columns have the signals' names.
 
@@ -95,7 +97,7 @@ def read_table(path: Path, entries: Mapping[str, Entry] | None = None, model: st
     """
     optional.require('reading a table', 'pyarrow', extra='export')
     if entries is None:
-        entries = {name: Entry(name) for name in (_TIME, *SIGNALS)}
+        entries = {name: SignalSource(name) for name in (_TIME, *SIGNALS)}
         needed = [name for name in entries if name not in OPTIONAL]
     else:
         needed = [*entries]
@@ -120,7 +122,7 @@ def read_table(path: Path, entries: Mapping[str, Entry] | None = None, model: st
             if len(times) else f'{path}: there are no rows')
     columns |= {name: np.full(len(times), entry.value) for name, entry in entries.items()
                 if not entry.column}
-    return Flight(str(path), times - times[0], columns, model=model)
+    return FlightSignals(str(path), times - times[0], columns, model=model)
 
 
 def _check_there(path: Path, name: str, column: str, names: Sequence[str]) -> None:

@@ -39,7 +39,7 @@ from xplane_bridge.laboratory.flights.recordings.topics import RecordingError
 from xplane_bridge.laboratory.identification.motion.signals import (
     Array,
     DEFLECTIONS,
-    Flight,
+    FlightSignals,
     IdentificationError,
     Manoeuvre,
     SIGNALS,
@@ -86,7 +86,7 @@ _TOPICS: Mapping[str, tuple[tuple[str, ...], Callable[[Any], tuple[float, ...]]]
 }
 
 
-def read_recording(path: Path, namespace: str | None = None) -> tuple[Flight, float]:
+def read_recording(path: Path, namespace: str | None = None) -> tuple[FlightSignals, float]:
     """
     Return the flight of a recording, and the step of its simulator (s).
 
@@ -107,8 +107,8 @@ def read_recording(path: Path, namespace: str | None = None) -> tuple[Flight, fl
             f'{prefix}{_COLUMNS.get(name, (name,))[0]}' for name in SIGNALS
             for prefix in ('', _SENSED)])
         manoeuvres, model, plant, step = _said(path, {**table.facts, **figures})
-        return Flight(str(path), table.columns['time'], _read_columns(path, table.columns),
-                      manoeuvres, model, plant), step
+        return FlightSignals(str(path), table.columns['time'], _read_columns(path, table.columns),
+                             manoeuvres, model, plant), step
     manoeuvres, model, plant, step = _said(path, figures)
     recording = Recording(path)
     try:
@@ -184,7 +184,7 @@ def _known(full: str, namespace: str | None) -> str:
     return ''
 
 
-def _joined(source: str, rows: Mapping[str, Array], begin: float | None) -> Flight:
+def _joined(source: str, rows: Mapping[str, Array], begin: float | None) -> FlightSignals:
     """Return the rows of all topics on the times of imu/data."""
     stamps = rows[_IMU][:, 0]
     backwards = np.flatnonzero(np.diff(stamps) < 0.0)
@@ -212,7 +212,7 @@ def _joined(source: str, rows: Mapping[str, Array], begin: float | None) -> Flig
             newest = np.searchsorted(table[:, 0] - start, times, side) - 1
             for column, name in enumerate(FLOWN, 1):
                 values[name] = np.where(newest >= 0, table[newest, column], np.nan)
-    return Flight(source, times, values)
+    return FlightSignals(source, times, values)
 
 
 def _place(times: Array, rows: Array, start: float, names: Sequence[str],

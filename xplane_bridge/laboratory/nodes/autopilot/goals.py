@@ -43,7 +43,7 @@ class Asker(NamedTuple):
     hold: Callable[[], None]
 
 
-class Goals:
+class SingleGoalServer:
     """
     An action server with at most one ``goal``.
 

@@ -74,7 +74,7 @@ class JoystickSettings:
         0.05, 60.0)
 
 
-class Request(Enum):
+class JoystickRequest(Enum):
     """What a message of the joystick asks for."""
 
     NOTHING = 'nothing'
@@ -101,7 +101,7 @@ class Joystick:
         self._trim: tuple[float, float, float] | None = None
         self._throttle = 0.0
 
-    def on_joy(self, axes: Sequence[float], buttons: Sequence[int], now: float) -> Request:
+    def on_joy(self, axes: Sequence[float], buttons: Sequence[int], now: float) -> JoystickRequest:
         """
         Take the joystick's state at a time (s); return what it asks for.
 
@@ -128,8 +128,8 @@ class Joystick:
             if axis >= 0)
         moved, self._was_deflected = deflected and not self._was_deflected, deflected
         if self.in_charge:
-            return Request.GIVE_BACK if pressed[1] else Request.NOTHING
-        return Request.TAKE_OVER if moved or pressed[0] else Request.NOTHING
+            return JoystickRequest.GIVE_BACK if pressed[1] else JoystickRequest.NOTHING
+        return JoystickRequest.TAKE_OVER if moved or pressed[0] else JoystickRequest.NOTHING
 
     def follow(self, controls: Controls, dt: float) -> None:
         """Learn the trim from what is commanded without the joystick."""

@@ -25,9 +25,9 @@ from nav_msgs.msg import Path
 from xplane_bridge.bridges.conversions.masks import Mask
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.laboratory.control.cascade import Cascade
-from xplane_bridge.laboratory.control.targets import Attitude, check_targets, Rates
+from xplane_bridge.laboratory.control.targets import AttitudeTarget, check_targets, RateTarget
 from xplane_bridge.laboratory.nodes.autopilot.goals import Ask
-from xplane_bridge.laboratory.nodes.autopilot.newest import Newest
+from xplane_bridge.laboratory.nodes.autopilot.newest import NewestState
 from xplane_bridge.laboratory.nodes.autopilot.route import (
     read_path,
     read_route,
@@ -49,7 +49,7 @@ class Levels:
     """
 
     def __init__(
-        self, node: BridgeNode[Any], cascade: Cascade, telemetry: Newest,
+        self, node: BridgeNode[Any], cascade: Cascade, telemetry: NewestState,
         command: Callable[[str, Any, Ask], None], release: Callable[[Any], None],
     ) -> None:
         self._cascade = cascade
@@ -92,10 +92,10 @@ class Levels:
         if 'throttle' in given and 'airspeed' in given:
             raise ValueError('it has a throttle and an airspeed: only one of them can be held')
         self._command('command/attitude', message, partial(
-            self._cascade.hold_attitude, Attitude(**given)))
+            self._cascade.hold_attitude, AttitudeTarget(**given)))
 
     def _on_rates(self, message: RateCommand) -> None:
         given = _RATES_MASK.given(message)
         check_targets(given)
-        self._command('command/rates', message, partial(self._cascade.hold_rates, Rates(**{
+        self._command('command/rates', message, partial(self._cascade.hold_rates, RateTarget(**{
             name.removesuffix('_rate'): value for name, value in given.items()})))

@@ -216,7 +216,7 @@ _OLDEST = 0.5
 _OLDEST_SENSED = 2.5
 
 
-class Newest:
+class NewestState:
     """
     The newest state of the vehicle.
 

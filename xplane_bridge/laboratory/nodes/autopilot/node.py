@@ -30,7 +30,7 @@ from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.diagnostics import OK, Status
 from xplane_bridge.bridges.nodes.common.running import run
 from xplane_bridge.bridges.nodes.common.stamps import write_stamp
-from xplane_bridge.bridges.nodes.common.waiting import Waiting
+from xplane_bridge.bridges.nodes.common.waiting import StampedCommands
 from xplane_bridge.bridges.nodes.vehicle.controls import fill_controls
 from xplane_bridge.bridges.nodes.vehicle.updates import nanoseconds
 from xplane_bridge.laboratory.control.cascade import Cascade
@@ -38,10 +38,14 @@ from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.path import PathFollower
 from xplane_bridge.laboratory.control.runway.autopilot import Autopilot
 from xplane_bridge.laboratory.control.targets import check_targets, Level
-from xplane_bridge.laboratory.nodes.autopilot.goals import Ask, Asker, Goals
-from xplane_bridge.laboratory.nodes.autopilot.joystick import Joystick, JoystickSettings, Request
+from xplane_bridge.laboratory.nodes.autopilot.goals import Ask, Asker, SingleGoalServer
+from xplane_bridge.laboratory.nodes.autopilot.joystick import (
+    Joystick,
+    JoystickRequest,
+    JoystickSettings,
+)
 from xplane_bridge.laboratory.nodes.autopilot.levels import Levels
-from xplane_bridge.laboratory.nodes.autopilot.newest import Newest
+from xplane_bridge.laboratory.nodes.autopilot.newest import NewestState
 from xplane_bridge.laboratory.nodes.autopilot.parameters import (
     AutopilotParameters,
     read_envelope,
@@ -53,10 +57,10 @@ from xplane_bridge.laboratory.nodes.autopilot.parameters import (
 )
 from xplane_bridge.laboratory.nodes.autopilot.reports import (
     autopilot_status,
+    AutopilotReports,
     envelope_status,
     JOYSTICK,
     OFF,
-    Reports,
 )
 from xplane_bridge.laboratory.nodes.autopilot.route import read_route
 from xplane_bridge.laboratory.nodes.autopilot.runways import Runways
@@ -111,11 +115,11 @@ class Pilot:
 
     def _on_joy(self, message: Joy) -> None:
         asked = self.joystick.on_joy(message.axes, message.buttons, self.now)
-        if asked is Request.TAKE_OVER:
+        if asked is JoystickRequest.TAKE_OVER:
             self._take_over()
             self._taken_over += 1
             self._node.inform('joystick', 'the joystick has taken over')
-        elif asked is Request.GIVE_BACK:
+        elif asked is JoystickRequest.GIVE_BACK:
             self._give_back()
             self._node.inform(
                 'joystick', 'the joystick has given back: altitude, course and airspeed are held')
@@ -130,7 +134,7 @@ class Pilot:
 
 # The action fly_route: a route as a goal, with feedback; cancelling it holds what is flown.
 
-class RouteAction(Goals):
+class RouteAction(SingleGoalServer):
     """The action server; ``follower`` is the path that is flown for its goal."""
 
     def __init__(
@@ -189,7 +193,7 @@ class Actions:
     """All action servers, and the goals that are flown."""
 
     def __init__(
-        self, node: BridgeNode[Any], autopilot: Autopilot, telemetry: Newest, levels: Levels,
+        self, node: BridgeNode[Any], autopilot: Autopilot, telemetry: NewestState, levels: Levels,
         asker: Asker,
     ) -> None:
         self._all: tuple[RouteAction | Runways, ...] = (
@@ -270,7 +274,7 @@ class AutopilotNode(BridgeNode[Any]):
         # What the control law has for the update that is held.
         self._held: tuple[Measurement, float] | None = None
         self._last: tuple[Measurement, int] | None = None
-        self._waiting = Waiting()
+        self._waiting = StampedCommands()
         self._updates = 0
         self._limited = 0
         # The state for which this was last commanded, and the one that was last commanded for.
@@ -280,9 +284,9 @@ class AutopilotNode(BridgeNode[Any]):
         self._heard_at = 0.0
         self._command = FlightControls()
         self._command_publisher = self.make_publisher(FlightControls, 'command/controls', 1)
-        self._telemetry = Newest(
+        self._telemetry = NewestState(
             self, given.lockstep, given.behind_sensors, self._on_state)
-        self._reports = Reports(self, self._telemetry)
+        self._reports = AutopilotReports(self, self._telemetry)
         self._fence_frame = self._telemetry.local
         self._levels = Levels(
             self, self._cascade, self._telemetry, self._take_command, self._take_release)

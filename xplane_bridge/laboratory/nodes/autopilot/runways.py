@@ -24,8 +24,8 @@ from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.laboratory.control.runway.autopilot import Autopilot, LEFT, RIGHT
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway, USUAL_HEIGHT
 from xplane_bridge.laboratory.control.runway.runway import Runway
-from xplane_bridge.laboratory.nodes.autopilot.goals import Ask, Asker, Goals
-from xplane_bridge.laboratory.nodes.autopilot.newest import Newest
+from xplane_bridge.laboratory.nodes.autopilot.goals import Ask, Asker, SingleGoalServer
+from xplane_bridge.laboratory.nodes.autopilot.newest import NewestState
 from xplane_bridge.laboratory.nodes.messages.runways import (
     charted,
     GO_AROUND,
@@ -51,14 +51,14 @@ class Runways:
     """
 
     def __init__(
-        self, node: BridgeNode[Any], autopilot: Autopilot, telemetry: Newest, asker: Asker,
+        self, node: BridgeNode[Any], autopilot: Autopilot, telemetry: NewestState, asker: Asker,
     ) -> None:
         self._autopilot = autopilot
         self._telemetry = telemetry
         self._asker = asker
-        self._take_off = Goals(
+        self._take_off = SingleGoalServer(
             node, asker, FlyRunway, TAKE_OFF, self._on_take_off, self._cancel_take_off)
-        self._land = Goals(
+        self._land = SingleGoalServer(
             node, asker, FlyRunway, LAND, self._on_land, autopilot.break_off_landing)
         node.make_service(FlyPattern, PATTERN, self._on_pattern)
         node.make_service(GoAround, GO_AROUND, self._on_go_around)

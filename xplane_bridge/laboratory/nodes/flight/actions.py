@@ -40,7 +40,7 @@ from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.laboratory.flights.observed import target_numbers
 from xplane_bridge.laboratory.flights.script import ExperimentError
-from xplane_bridge.laboratory.nodes.flight.lockstep import Lockstep
+from xplane_bridge.laboratory.nodes.flight.lockstep import LockstepClient
 from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle
@@ -93,7 +93,7 @@ class LawVehicle(FlownByLaw, Vehicle):
         self.began = self.time = 0.0
         self._observer = monitor
         self._simulated = simulated
-        self._lockstep = Lockstep(self) if lockstep else None
+        self._lockstep = LockstepClient(self) if lockstep else None
         self._stamp = -math.inf
         self._seen = np.zeros(SIZE)
         self._commanded: list[tuple[float, ...]] = []

@@ -44,7 +44,7 @@ from xplane_bridge.laboratory.control.policy.observation import Numbers, numbers
 from xplane_bridge.laboratory.flights.analysis import history as analysis
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, TARGET
 from xplane_bridge.laboratory.flights.analysis.series import Arrivals, History
-from xplane_bridge.laboratory.flights.flight import Display, Flight, State
+from xplane_bridge.laboratory.flights.flight import Display, Flight, FlightState
 from xplane_bridge.laboratory.flights.laws import ActionLaw, make_autopilot
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.flown_by import EXTERNAL
@@ -180,7 +180,7 @@ class RosFlight(Flight):
         assert self._vehicle is not None
         return self._vehicle.heard_by_others(topics)
 
-    def _start(self) -> State:
+    def _start(self) -> FlightState:
         order, use = self.order, self._resources.enter_context
         link = order.link
         node, monitor = use(observing(
@@ -205,7 +205,7 @@ class RosFlight(Flight):
                 raise never_engaged(order.scenario.name)
         return self._after(going)
 
-    def _step(self, action: Sequence[float] | None, frames: int) -> State:
+    def _step(self, action: Sequence[float] | None, frames: int) -> FlightState:
         assert self._stepper is not None
         if action is not None and isinstance(self._vehicle, LawVehicle):
             self._law.given = tuple(action)

@@ -150,7 +150,7 @@ def _gains_for(order: Order, display: Progress) -> gains.Parameters:
         return {}
 
 
-class Recorder(NamedTuple):
+class RecorderProcess(NamedTuple):
     """A recorder's name, and what says that it records, which ros2 bag does not."""
 
     name: str
@@ -159,13 +159,13 @@ class Recorder(NamedTuple):
 
 def start_recorder(
     processes: Processes, display: Progress, recording: str, namespace: str
-) -> Recorder:
+) -> RecorderProcess:
     """Start the recorder of all below a namespace."""
     command, *arguments = recorders.command(recording, namespace, sent_again())
     if recorders.find_missing_packages() == ['rosbag2_storage_mcap']:
         display.say('ros2 bag has no MCAP storage (package rosbag2_storage_mcap is not '
                     'installed): recording with record')
     if command == recorders.RECORD:
-        return Recorder(command, processes.announce(command, arguments, RECORDER_PATIENCE))
+        return RecorderProcess(command, processes.announce(command, arguments, RECORDER_PATIENCE))
     processes.start(command, arguments, RECORDER_PATIENCE)
-    return Recorder(os.path.basename(command), None)
+    return RecorderProcess(os.path.basename(command), None)

@@ -34,7 +34,7 @@ _REPEATED = 20
 _COMPLETE = ('fix', 'air_data', 'odom', MEASURED)
 
 
-class Lockstep:
+class LockstepClient:
     """
     The frames of a simulation in lockstep, each of which ends with one command.
 

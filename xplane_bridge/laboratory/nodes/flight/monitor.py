@@ -66,7 +66,7 @@ MEASURED = 'measured'
 """The newest state that sensors have measured, in ``stamps``."""
 
 
-class Series:
+class MessageSeries:
     """Values of one quantity and the stamps of their messages, seconds."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Monitor:
     """
     Collect a vehicle's telemetry below a namespace.
 
-    ``series`` holds a Series for each of quantities.QUANTITIES (SI units, radians; heading is
+    ``series`` holds a MessageSeries for each of quantities.QUANTITIES (SI units, radians; heading is
     continuous); ``counts`` the messages by topic; ``stamps`` the newest stamp by topic;
     ``latency`` the newest time from a fix's stamp to here, NaN where stamps are simulated time;
     ``diagnostics`` the newest sentence by name; ``crash`` and ``exceedances`` are those of the
@@ -122,7 +122,7 @@ class Monitor:
         self.sensors = sensors
         self._namespace = namespace
         self._awaited = self._needed_from = -math.inf
-        self.series = {name: Series() for name in QUANTITIES}
+        self.series = {name: MessageSeries() for name in QUANTITIES}
         self.counts: Counter[str] = Counter()
         self.stamps: dict[str, float] = {}
         self.latency = math.nan

@@ -22,9 +22,9 @@ from typing import Protocol
 
 from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.laboratory.flights.script import Progress, Script
-from xplane_bridge.laboratory.flights.simulation_frames import Frames
+from xplane_bridge.laboratory.flights.simulation_frames import FrameStepper
 from xplane_bridge.laboratory.nodes.flight.actions import LawVehicle
-from xplane_bridge.laboratory.nodes.flight.lockstep import Lockstep
+from xplane_bridge.laboratory.nodes.flight.lockstep import LockstepClient
 from xplane_bridge.laboratory.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle
 
 # How long the flight waits for a message before it checks the time.
@@ -50,7 +50,7 @@ class ByActions:
 
     def __init__(self, script: Script, vehicle: LawVehicle) -> None:
         self._script, self._vehicle = script, vehicle
-        self._frames = Frames(script, vehicle)
+        self._frames = FrameStepper(script, vehicle)
         script.begin = vehicle.began
 
     @property
@@ -107,7 +107,7 @@ class InLockstep(_Scripted):
 
     def begin(self) -> bool:
         """Wait for the first state, and do what is due at it."""
-        self._lockstep = Lockstep(self._vehicle)
+        self._lockstep = LockstepClient(self._vehicle)
         self._script.begin = self._lockstep.wait(-math.inf)
         self._began, self._used = time.monotonic(), self._vehicle.cpu_seconds()
         return self.look()
@@ -152,7 +152,7 @@ class InLockstep(_Scripted):
             lockstep.command(script.held_controls(stamp) or {})
 
     def wait(self, due: float, needed_from: float = -math.inf) -> None:
-        """Wait for the frame of a stamp; ``needed_from`` is Lockstep.wait's."""
+        """Wait for the frame of a stamp; ``needed_from`` is LockstepClient.wait's."""
         self._lockstep.wait(due, self._show_progress, needed_from)
 
     def look(self) -> bool:

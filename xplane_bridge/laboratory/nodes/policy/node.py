@@ -33,7 +33,7 @@ from xplane_bridge.bridges.nodes.common.diagnostics import OK, STALE, Status, WA
 from xplane_bridge.bridges.nodes.common.running import run
 from xplane_bridge.bridges.nodes.common.spinning import handle_waiting
 from xplane_bridge.bridges.nodes.common.stamps import write_stamp
-from xplane_bridge.bridges.nodes.common.waiting import Waiting
+from xplane_bridge.bridges.nodes.common.waiting import StampedCommands
 from xplane_bridge.bridges.nodes.vehicle.updates import nanoseconds, Updates
 from xplane_bridge.laboratory.control.policy.action import ATTITUDE, CONTROLS, TARGET
 from xplane_bridge.laboratory.control.policy.load import load
@@ -54,7 +54,7 @@ _OLDEST = 0.5
 _OLDEST_SENSED = 2.5
 
 
-class Newest:
+class NewestObservation:
     """
     The newest state of the vehicle, as an observation (control.observation.FIELDS).
 
@@ -145,7 +145,7 @@ class PolicyNode(BridgeNode[PolicyParameters]):
         self._policy = policy = load(given.policy)
         self._engaged = False
         self._target = Target()
-        self._waiting = Waiting()
+        self._waiting = StampedCommands()
         # The stamps of the newest state, and of the one last answered.
         self._now: int | None = None
         self._answered: int | None = None
@@ -164,7 +164,7 @@ class PolicyNode(BridgeNode[PolicyParameters]):
         self.make_command(AutopilotTarget, 'command/target', self._on_target, 10, latched=True)
         used = {topic for topic in TOPICS if any(
             name.startswith(f'{topic}.') for name in policy.fields)}
-        self._telemetry = Newest(
+        self._telemetry = NewestObservation(
             self, given.lockstep, given.behind_sensors, used, self._on_state)
         self.get_logger().info(
             f'flying {policy.name} (sha256 {policy.digest[:12]}), which commands {topic}')

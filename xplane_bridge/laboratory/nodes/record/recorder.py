@@ -50,7 +50,7 @@ _MOST_SHOWN = 8
 
 
 @dataclass(slots=True)
-class Topic:
+class SubscribedTopic:
     """
     A subscribed topic; ``publishers`` has all that were seen, by gid.
 
@@ -111,7 +111,7 @@ class Topic:
 
 
 def is_complete(
-    topics: Collection[Topic], accounts: Accounts, asked: int, is_quiet: bool
+    topics: Collection[SubscribedTopic], accounts: Accounts, asked: int, is_quiet: bool
 ) -> bool:
     """
     Return whether nothing is missing that was published before ``asked`` (ns since 1970).
@@ -124,7 +124,7 @@ def is_complete(
     return is_quiet or not (lacking or any(topic.is_strange(accounts) for topic in topics))
 
 
-def note_lacking(topics: Collection[Topic], accounts: Accounts, asked: int) -> None:
+def note_lacking(topics: Collection[SubscribedTopic], accounts: Accounts, asked: int) -> None:
     """Note at the end what the topics lack of what was published before ``asked``."""
     unannounced = _unannounced(topics, accounts, asked)
     for topic in topics:
@@ -135,13 +135,13 @@ def note_lacking(topics: Collection[Topic], accounts: Accounts, asked: int) -> N
             topic.lacking = topic.lacks(accounts)
 
 
-def _unannounced(topics: Collection[Topic], accounts: Accounts, asked: int) -> set[str]:
+def _unannounced(topics: Collection[SubscribedTopic], accounts: Accounts, asked: int) -> set[str]:
     """Return the nodes that are there, and have yet to say what they had published by then."""
     return {node for topic in topics if topic.present for node in topic.nodes()
             if (said := accounts.said(node)) is not None and said <= asked}
 
 
-def summary(topics: Iterable[Topic]) -> str:
+def summary(topics: Iterable[SubscribedTopic]) -> str:
     """Return how many messages of how many topics were recorded, and how many are missing."""
     topics = [topic for topic in topics if topic.messages]
     text = (
@@ -271,7 +271,7 @@ class Recorder:
         self._wanted = {
             topic if topic.startswith('/') else f'{base}/{topic}' for topic in topics
         }
-        self._topics: dict[str, Topic] = {}
+        self._topics: dict[str, SubscribedTopic] = {}
         self._refused: set[str] = set()
         self._is_full = False
         self._schemas: dict[str, int] = {}
@@ -440,14 +440,14 @@ class Recorder:
             if kind not in self._schemas:
                 self._schemas[kind] = self._writer.register_schema(
                     name=kind, encoding='ros2msg', data=definition(kind).encode())
-            self._topics[name] = Topic(
+            self._topics[name] = SubscribedTopic(
                 name, kind, message_class(kind), rosbag2.SequenceNumbers(self._started))
         except (ImportError, OSError, LookupError) as error:
             self._refuse(name, f'type {kind}: {error}')
             return False
         return True
 
-    def _adapt(self, topic: Topic, publishers: Sequence[Any]) -> None:
+    def _adapt(self, topic: SubscribedTopic, publishers: Sequence[Any]) -> None:
         """Subscribe so that all publishers match; subscribe anew if a new one offers less."""
         topic.present = len(publishers)
         if publishers:
@@ -490,7 +490,7 @@ class Recorder:
             topic.message, topic.name, cast(Any, write), qos, raw=True,
             event_callbacks=SubscriptionEventCallbacks(message_lost=lose))
 
-    def _write(self, topic: Topic, data: bytes, info: dict[str, Any]) -> None:
+    def _write(self, topic: SubscribedTopic, data: bytes, info: dict[str, Any]) -> None:
         if not topic.messages:
             self._node.get_logger().info(f'recording {topic.name}')
         with self._lock:
@@ -519,7 +519,7 @@ class Recorder:
                 sequence=topic.messages % 2**32)
             topic.messages += 1
 
-    def _channel(self, topic: Topic) -> int:
+    def _channel(self, topic: SubscribedTopic) -> int:
         """Return the channel, created on first use with the publishers' offers so far."""
         if topic.channel is not None:
             return topic.channel

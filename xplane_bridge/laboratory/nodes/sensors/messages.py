@@ -31,7 +31,7 @@ from xplane_bridge.bridges.nodes.vehicle.publisher import IMU
 from xplane_bridge.bridges.nodes.vehicle.templates import Template
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.laboratory.sensors.gnss import Fix, NO_FIX, Velocity
-from xplane_bridge.laboratory.sensors.imu import ImuReading, Motion
+from xplane_bridge.laboratory.sensors.imu import BodyMotion, ImuReading
 from xplane_bridge.laboratory.sensors.magnetometer import MagneticReading
 from xplane_bridge.laboratory.sensors.odometry import Pose
 from xplane_bridge.laboratory.sensors.range_finder import RangeReading
@@ -46,11 +46,11 @@ _NOT_TURNED = (1.0, 0.0, 0.0, 0.0)
 # The truth out of messages.
 
 
-def true_motion(message: Imu) -> Motion:
+def true_motion(message: Imu) -> BodyMotion:
     """Return what imu/data says; what it marks as absent is None."""
     q, rates, force = (
         message.orientation, message.angular_velocity, message.linear_acceleration)
-    return Motion(
+    return BodyMotion(
         None if message.orientation_covariance[0] == -1.0 else (q.w, q.x, q.y, q.z),
         None if message.angular_velocity_covariance[0] == -1.0 else (rates.x, rates.y, rates.z),
         None if message.linear_acceleration_covariance[0] == -1.0

@@ -29,9 +29,9 @@ from typing import Any, NamedTuple
 
 from xplane_bridge.bridges.conversions.airframe_events import (
     AirframeEvent,
+    AirframeEventKind,
     DIVERGED,
     EnvelopeLimits,
-    Kind,
 )
 from xplane_bridge.common.units import FOOT, KNOT
 
@@ -135,13 +135,13 @@ class AirframeWatch:
             return DIVERGED
         for name, get in self._turns:
             if not -most < get() < most:
-                return AirframeEvent(Kind.DIVERGED, name, get(), most)
+                return AirframeEvent(AirframeEventKind.DIVERGED, name, get(), most)
         if height < self.reach and (event := self._touch(height)) is not None:
             return event
         for name, value, limit in (('load_factor', load, MOST_LOAD),
                                    ('speed', speed, MOST_SPEED * FOOT)):
             if not -limit < value < limit:
-                return AirframeEvent(Kind.DIVERGED, name, value, limit)
+                return AirframeEvent(AirframeEventKind.DIVERGED, name, value, limit)
         return None
 
     def _touch(self, height: float) -> AirframeEvent | None:
@@ -170,7 +170,7 @@ class AirframeWatch:
         self, value: float, limit: float, hint: str = '', quantity: str = 'sink_rate',
     ) -> AirframeEvent:
         return AirframeEvent(
-            Kind.STRUCK, quantity, value, limit, pitch=self._pitch(), hint=hint)
+            AirframeEventKind.STRUCK, quantity, value, limit, pitch=self._pitch(), hint=hint)
 
     def beyond(self, limits: EnvelopeLimits) -> Iterator[AirframeEvent]:
         """Yield what is beyond limits now."""
@@ -180,7 +180,7 @@ class AirframeWatch:
                 ('load_factor', load, limits.load_factor_high, load > limits.load_factor_high),
                 ('load_factor', load, limits.load_factor_low, load < limits.load_factor_low)):
             if is_beyond:
-                yield AirframeEvent(Kind.BEYOND, name, value, limit)
+                yield AirframeEvent(AirframeEventKind.BEYOND, name, value, limit)
 
 
 def _stands_on(

@@ -30,7 +30,7 @@ import math
 import numpy as np
 
 from xplane_bridge.common.controls import SURFACES
-from xplane_bridge.simulation.aircraft.linear_model import Array, LinearModel, RATIO, Signal
+from xplane_bridge.simulation.aircraft.linear_model import Array, LinearModel, ModelVariable, RATIO
 from xplane_bridge.simulation.aircraft.model import Model, TrimError
 from xplane_bridge.simulation.aircraft.state import (
     AILERON_SIGN,
@@ -324,8 +324,8 @@ def _made(name: str, method: str, state: AircraftState, point: Point, a: Array,
     outputs = _outputs(values, still)
     return LinearModel(
         name, method, state.altitude_msl, state.cas,
-        tuple(Signal(key, STATES[key], value) for key, value in point.states.items()),
-        tuple(Signal(key, RATIO, value) for key, value in point.inputs.items()),
-        tuple(Signal(key, unit, float(value)) for (key, unit), value in zip(
+        tuple(ModelVariable(key, STATES[key], value) for key, value in point.states.items()),
+        tuple(ModelVariable(key, RATIO, value) for key, value in point.inputs.items()),
+        tuple(ModelVariable(key, unit, float(value)) for (key, unit), value in zip(
             OUTPUTS.items(), outputs, strict=True)),
         a, b, slopes(of_states=True) + by_derivatives @ a, by_derivatives @ b)

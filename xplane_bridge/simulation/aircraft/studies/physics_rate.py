@@ -28,7 +28,7 @@ import os
 
 import numpy as np
 
-from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent, Kind
+from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent, AirframeEventKind
 from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
@@ -83,7 +83,7 @@ def physics_rate(model: str, initial: Initial, aircraft_path: str = '') -> int:
 def explained(aircraft: Aircraft) -> AirframeEvent | None:
     """Return its crash; where it diverged, with how many steps per second do, if more would."""
     crash = aircraft.crash
-    if crash is None or crash.kind is not Kind.DIVERGED:
+    if crash is None or crash.kind is not AirframeEventKind.DIVERGED:
         return crash
     mode = fastest_mode(aircraft.model, aircraft.initial, aircraft.aircraft_path)
     needed, given = rate_for(mode), round(1.0 / aircraft.dt)

@@ -16,7 +16,8 @@
 
 from xplane_bridge.simulation.peers.ardupilot.frontend import ArdupilotFrontend
 from xplane_bridge.simulation.peers.ardupilot.options import add_options, make_frontend
-from xplane_bridge.simulation.peers.ardupilot.physics import Channels, Measured, Physics
+from xplane_bridge.simulation.peers.ardupilot.physics import Physics, SensorReadings, ServoChannels
 
 __all__ = [
-    'add_options', 'ArdupilotFrontend', 'Channels', 'make_frontend', 'Measured', 'Physics']
+    'add_options', 'ArdupilotFrontend', 'ServoChannels', 'make_frontend', 'SensorReadings',
+    'Physics']

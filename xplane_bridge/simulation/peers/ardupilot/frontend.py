@@ -23,7 +23,7 @@ import math
 from xplane_bridge.bridges.ardupilot_json.protocol import decode_servos, Servos
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.common.text import counted
-from xplane_bridge.simulation.peers.ardupilot.physics import Channels, Physics
+from xplane_bridge.simulation.peers.ardupilot.physics import Physics, ServoChannels
 from xplane_bridge.simulation.peers.ardupilot.record import Record
 from xplane_bridge.simulation.peers.base import Frontend
 from xplane_bridge.simulation.peers.endpoints import Address, Endpoint
@@ -77,7 +77,7 @@ class _Claim:
         return sender == self.sender and 0 <= servos.count - self.last <= servos.rate
 
 
-class Exchange:
+class SitlExchange:
     """
     The conversation with SITL: ``on_servos`` its frames, then send what ``answers`` returns.
 
@@ -251,12 +251,12 @@ class ArdupilotFrontend(Frontend):
 
     name = "physics of ArduPilot's SITL (JSON)"
 
-    def __init__(self, endpoint: Endpoint, channels: Channels | None = None,
+    def __init__(self, endpoint: Endpoint, channels: ServoChannels | None = None,
                  lockstep: bool = True, time_sync: bool = True,
                  record: Record | None = None) -> None:
         super().__init__(endpoint)
         self._record = record
-        self.channels = channels or Channels()
+        self.channels = channels or ServoChannels()
         self.lockstep, self.time_sync = lockstep, time_sync
 
     def _begin(self, world: World, now: float) -> None:
@@ -264,7 +264,7 @@ class ArdupilotFrontend(Frontend):
         if self._record is not None:
             self._record.open()
         self.physics = Physics(world, self.channels, self.lockstep, self.time_sync)
-        self.exchange = Exchange(self.physics, self.report, self._keep)
+        self.exchange = SitlExchange(self.physics, self.report, self._keep)
         self.malformed = 0
         self._framed_at = now
 

@@ -23,7 +23,7 @@ from xplane_bridge.bridges.ardupilot_json import protocol as ardupilot_json
 from xplane_bridge.common.command_line import whole
 from xplane_bridge.simulation.peers import options
 from xplane_bridge.simulation.peers.ardupilot.frontend import ArdupilotFrontend
-from xplane_bridge.simulation.peers.ardupilot.physics import CHANNELS, Channels, CONTROLS
+from xplane_bridge.simulation.peers.ardupilot.physics import CHANNELS, CONTROLS, ServoChannels
 from xplane_bridge.simulation.peers.ardupilot.record import Record
 from xplane_bridge.simulation.peers.endpoints import UdpEndpoint
 from xplane_bridge.simulation.peers.faults import Faults
@@ -67,7 +67,7 @@ def make_frontend(arguments: Namespace, faults: Faults) -> ArdupilotFrontend:
     numbers = {name: getattr(arguments, f'{name}_channel') for name in CONTROLS}
     return ArdupilotFrontend(
         UdpEndpoint(arguments.host, arguments.port, faults),
-        Channels({name: number for name, number in numbers.items() if number},
-                 frozenset(arguments.reverse)),
+        ServoChannels({name: number for name, number in numbers.items() if number},
+                      frozenset(arguments.reverse)),
         not arguments.no_lockstep, not arguments.no_time_sync,
         None if arguments.record is None else Record(arguments.record, arguments.record_for))

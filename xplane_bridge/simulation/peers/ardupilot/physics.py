@@ -22,7 +22,7 @@ import math
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from xplane_bridge.bridges.ardupilot_json.protocol import encode, Report, Servos
-from xplane_bridge.simulation.aircraft.geometry import LocalFrame, Vector
+from xplane_bridge.simulation.aircraft.geometry import Vector, XplaneLocalFrame
 from xplane_bridge.simulation.peers.world import World
 
 CHANNELS = {'aileron': 1, 'elevator': 2, 'throttle': 3, 'rudder': 4}
@@ -40,7 +40,7 @@ _HALF = 2**31
 _LEAST_COSINE = 0.1
 
 
-class Measured(NamedTuple):
+class SensorReadings(NamedTuple):
     """
     What sensors deliver, of what SITL takes from them: FRD, rad/s, m/s^2, m/s (equivalent), m.
 
@@ -57,12 +57,12 @@ class Measured(NamedTuple):
 class Instrumented(Protocol):
     """An aircraft that may have sensors."""
 
-    def measured(self) -> Measured | None:
+    def measured(self) -> SensorReadings | None:
         """Return what they deliver now, None without any."""
 
 
 @dataclass(frozen=True)
-class Channels:
+class ServoChannels:
     """
     Which channel (1..32) moves which control, and the names of those that are reversed.
 
@@ -97,7 +97,7 @@ class Physics:
     answered, Exchange decides.
     """
 
-    def __init__(self, world: World, channels: Channels, lockstep: bool = True,
+    def __init__(self, world: World, channels: ServoChannels, lockstep: bool = True,
                  time_sync: bool = True) -> None:
         self.world, self.channels, self.lockstep = world, channels, lockstep
         self.restarts = 0
@@ -106,7 +106,7 @@ class Physics:
         world.paused = lockstep
         self._instruments = world.aircraft if isinstance(world.aircraft, Instrumented) else None
         state = world.aircraft.state
-        self._home = LocalFrame(state.lat_deg, state.lon_deg)
+        self._home = XplaneLocalFrame(state.lat_deg, state.lon_deg)
         self._ground = state.terrain_msl
         self._opening: Servos | None = None
         self._opening_line = b''
@@ -149,7 +149,7 @@ class Physics:
         s = self.world.aircraft.state
         east, up, south = self._home.to_local(s.lat_deg, s.lon_deg, s.altitude_msl)
         cosine = math.cos(s.phi) * math.cos(s.theta)
-        read = Measured(
+        read = SensorReadings(
             (s.p, s.q, s.r), (s.f_x, s.f_y, s.f_z), s.eas,
             s.altitude_agl / cosine if cosine > _LEAST_COSINE else None)
         if self._instruments is not None:

@@ -54,7 +54,7 @@ class Huginn:
             request = fdmdata.decode(data, 'bridge')
         except ProtocolError:
             request = None
-        if not isinstance(request, fdmdata.Request):
+        if not isinstance(request, fdmdata.SensorRequest):
             return fdmdata.encode(fdmdata.ErrorReply())
         return fdmdata.encode(self.reading(request.command))
 
@@ -71,7 +71,7 @@ class Huginn:
             controls = fdmdata.decode(data, 'bridge')
         except ProtocolError:
             return
-        if not isinstance(controls, fdmdata.Controls):
+        if not isinstance(controls, fdmdata.ControlPositions):
             return
         values = (controls.aileron, controls.elevator, controls.rudder, controls.throttle)
         if any(math.isnan(value) for value in values):
@@ -108,15 +108,15 @@ def _degrees(state: AircraftState) -> tuple[float, float, float]:
 
 
 _SENSORS: dict[Command, Callable[[AircraftState], fdmdata.SensorReply]] = {
-    Command.GPS: lambda s: fdmdata.Gps(
+    Command.GPS: lambda s: fdmdata.GpsReply(
         s.lat_geocentric_deg, s.lon_deg, s.altitude_msl, s.tas, _degrees(s)[2]),
-    Command.ACCELEROMETER: lambda s: fdmdata.Accelerometer(s.f_eye_x, s.f_eye_y, s.f_eye_z),
-    Command.GYROSCOPE: lambda s: fdmdata.Gyroscope(
+    Command.ACCELEROMETER: lambda s: fdmdata.AccelerometerReply(s.f_eye_x, s.f_eye_y, s.f_eye_z),
+    Command.GYROSCOPE: lambda s: fdmdata.GyroscopeReply(
         math.degrees(s.p), math.degrees(s.q), math.degrees(s.r)),
-    Command.MAGNETOMETER: lambda _: fdmdata.Magnetometer(0.0, 0.0, 0.0),
-    Command.THERMOMETER: lambda s: fdmdata.Thermometer(s.temperature),
-    Command.PITOT_TUBE: lambda s: fdmdata.PitotTube(s.qbar),
-    Command.STATIC_PRESSURE: lambda s: fdmdata.StaticPressure(s.static_pressure),
-    Command.INS: lambda s: fdmdata.Ins(
+    Command.MAGNETOMETER: lambda _: fdmdata.MagnetometerReply(0.0, 0.0, 0.0),
+    Command.THERMOMETER: lambda s: fdmdata.ThermometerReply(s.temperature),
+    Command.PITOT_TUBE: lambda s: fdmdata.PitotTubeReply(s.qbar),
+    Command.STATIC_PRESSURE: lambda s: fdmdata.StaticPressureReply(s.static_pressure),
+    Command.INS: lambda s: fdmdata.InsReply(
         *_degrees(s), s.lat_geocentric_deg, s.lon_deg, s.tas, s.altitude_msl),
 }

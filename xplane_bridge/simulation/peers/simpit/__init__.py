@@ -15,7 +15,7 @@
 """The simulated aircraft as a vessel of Kerbal Space Program with the plugin Kerbal Simpit."""
 
 from xplane_bridge.simulation.peers.simpit.events import (
-    Command,
+    DeviceCommand,
     DeviceHandshake,
     PortDeaf,
     Subscriptions,
@@ -27,5 +27,5 @@ from xplane_bridge.simulation.peers.simpit.plugin import PluginSession
 from xplane_bridge.simulation.peers.simpit.vessel import Vessel
 
 __all__ = [
-    'Command', 'DeviceHandshake', 'FaultyLine', 'PluginSession', 'PortDeaf', 'SimpitFrontend',
-    'Subscriptions', 'Vessel', 'add_options', 'make_frontend']
+    'DeviceCommand', 'DeviceHandshake', 'FaultyLine', 'PluginSession', 'PortDeaf',
+    'SimpitFrontend', 'Subscriptions', 'Vessel', 'add_options', 'make_frontend']

@@ -20,11 +20,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from xplane_bridge.bridges.protocols.kinds import Kinds
-from xplane_bridge.bridges.simpit.protocol import Message
+from xplane_bridge.bridges.simpit.protocol import SimpitMessage
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class DeviceCommand:
     """
     What a device made the plugin do, one effect per event.
 
@@ -33,7 +33,7 @@ class Command:
     one group.
     """
 
-    message: Message
+    message: SimpitMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class PortDeaf:
     remedy: str
 
 
-PluginEvent = Command | DeviceHandshake | Subscriptions | PortDeaf
+PluginEvent = DeviceCommand | DeviceHandshake | Subscriptions | PortDeaf
 
 
 @dataclass(slots=True)

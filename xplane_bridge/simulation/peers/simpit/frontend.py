@@ -23,13 +23,13 @@ from typing import Any
 
 from xplane_bridge.bridges.links.ports import check_port
 from xplane_bridge.bridges.links.serial import PortChanged, SerialLoop
-from xplane_bridge.bridges.links.udp import Counters, LinkError
+from xplane_bridge.bridges.links.udp import LinkError, SocketCounters
 from xplane_bridge.bridges.simpit import protocol as simpit
-from xplane_bridge.bridges.simpit.protocol import KeyModifiers, LogFlags, Message, PROFILES
+from xplane_bridge.bridges.simpit.protocol import KeyModifiers, LogFlags, PROFILES, SimpitMessage
 from xplane_bridge.common.text import printable
 from xplane_bridge.simulation.peers.base import Frontend
 from xplane_bridge.simulation.peers.faults import Faults
-from xplane_bridge.simulation.peers.simpit.events import Command, PortDeaf
+from xplane_bridge.simulation.peers.simpit.events import DeviceCommand, PortDeaf
 from xplane_bridge.simulation.peers.simpit.line import FaultyLine
 from xplane_bridge.simulation.peers.simpit.plugin import PluginSession
 from xplane_bridge.simulation.peers.simpit.vessel import Vessel
@@ -50,7 +50,7 @@ _HEADER = 'Simpit : '
 _LINES = 1000
 
 
-class Game:
+class SimulatedGame:
     """
     Camera, navball, keys and log of a game whose plugin obeys a device.
 
@@ -70,7 +70,7 @@ class Game:
         self.lines: deque[str] = deque(maxlen=_LINES)
         self.screen: deque[str] = deque(maxlen=_LINES)
 
-    def obey(self, message: Message) -> str:
+    def obey(self, message: SimpitMessage) -> str:
         """Do what a device's message says; return a line about it, empty for steps and others."""
         if isinstance(message, simpit.CameraMode):
             return self._choose(message.mode)
@@ -151,7 +151,7 @@ class _Line:
         self._report = report
         self.session = PluginSession(profile)
         # They wait for a frame; if none is drawn for long, only the newest are kept.
-        self.commands: deque[Message] = deque(maxlen=_MOST_COMMANDS)
+        self.commands: deque[SimpitMessage] = deque(maxlen=_MOST_COMMANDS)
         self.failure: Exception | None = None
         self._tried = threading.Event()
         self.loop = SerialLoop(
@@ -166,7 +166,7 @@ class _Line:
             raise LinkError(self.loop.status.text)
         self.loop.call(self.session.set_flight, True)
 
-    def provide(self, messages: Sequence[Message]) -> None:
+    def provide(self, messages: Sequence[SimpitMessage]) -> None:
         """Set the values of the channels of this plugin's profile."""
         def provide(now: float) -> None:
             for message in messages:
@@ -177,7 +177,7 @@ class _Line:
     def _on_event(self, event: Any, stamp_ns: int) -> None:
         if isinstance(event, PortChanged):
             self._tried.set()
-        elif isinstance(event, Command):
+        elif isinstance(event, DeviceCommand):
             self.commands.append(event.message)
         elif isinstance(event, PortDeaf):
             self._report(
@@ -207,7 +207,7 @@ class SimpitFrontend(Frontend):
         self._ports = tuple(ports)
         self._baud = baud
         self._faults = faults if faults is not None else Faults()
-        self._past = Counters()
+        self._past = SocketCounters()
         self._lines: list[_Line] = []
         PluginSession(profile)
         for port in self._ports:
@@ -227,9 +227,9 @@ class SimpitFrontend(Frontend):
         return ', '.join(self.paths)
 
     @property
-    def counters(self) -> Counters:
+    def counters(self) -> SocketCounters:
         """Return the counts of packets received and sent."""
-        total = Counters(self._past.received, self._past.sent)
+        total = SocketCounters(self._past.received, self._past.sent)
         for line in self._lines:
             total.received += line.session.statistics.packets
             total.sent += sum(line.session.statistics.sent.values())
@@ -239,7 +239,7 @@ class SimpitFrontend(Frontend):
         """Start like a game that has just been launched. Raises LinkError for a port."""
         self._vessel = Vessel(world, load=PROFILES[self.profile].framing == 'cobs')
         self._changes_at = now
-        self.game = Game()
+        self.game = SimulatedGame()
         self._lines = [
             _Line(self.profile, port, self._baud, self._faults, self.report)
             for port in self._ports]

@@ -33,14 +33,14 @@ from xplane_bridge.bridges.simpit.protocol import (
     Framing,
     Handshake,
     HandshakeType,
-    Message,
     Packet,
     Profile,
     PROFILES,
+    SimpitMessage,
     THROTTLE,
 )
 from xplane_bridge.simulation.peers.simpit.events import (
-    Command,
+    DeviceCommand,
     DeviceHandshake,
     PluginEvent,
     PluginStatistics,
@@ -223,7 +223,7 @@ class AxisHold:
         self.throttle = 0
         self._lets_go = profile.throttle_lets_go
 
-    def take(self, message: Message) -> None:
+    def take(self, message: SimpitMessage) -> None:
         """Handle an axis message; others do not matter here."""
         if not isinstance(message, Axes):
             return
@@ -332,7 +332,7 @@ class PluginSession:
         self.set_flight(False, now)
         self.set_flight(True, now)
 
-    def provide(self, message: Message, now: float) -> None:
+    def provide(self, message: SimpitMessage, now: float) -> None:
         """
         Set the value of a telemetry channel from now on.
 
@@ -454,7 +454,7 @@ class PluginSession:
             return []
         return self._obey(message, now)
 
-    def _obey(self, message: simpit.Message, now: float) -> list[PluginEvent]:
+    def _obey(self, message: simpit.SimpitMessage, now: float) -> list[PluginEvent]:
         """Return the events that a message causes, except those about the line."""
         if isinstance(message, simpit.Register):
             for channel_id in self._subscribed.register(message.channels):
@@ -475,9 +475,9 @@ class PluginSession:
             self._buffer_action(message)
             return []
         if isinstance(message, CustomActionGroups):
-            return [Command(part) for part in self._custom_groups(message)]
+            return [DeviceCommand(part) for part in self._custom_groups(message)]
         self.hold.take(message)
-        return [Command(message)]
+        return [DeviceCommand(message)]
 
     @property
     def _since_2_3(self) -> bool:
@@ -547,7 +547,7 @@ class PluginSession:
             for verb in ('activate', 'deactivate', 'toggle'):
                 action = self._actions.get(verb)
                 if action is not None and action.action_bits:
-                    self._expired.append(Command(action))
+                    self._expired.append(DeviceCommand(action))
             self._actions.clear()
             self._frame_at = None
             if not lit:

@@ -21,7 +21,7 @@ from dataclasses import replace
 import math
 
 from xplane_bridge.bridges.simpit import protocol as simpit
-from xplane_bridge.bridges.simpit.protocol import Channel, Message, Packet, Profile
+from xplane_bridge.bridges.simpit.protocol import Channel, Packet, Profile, SimpitMessage
 
 # Seconds for one round of all telemetry; fixed in v0, a setting later (docs/wire/simpit.md,
 # section 2.6).
@@ -56,7 +56,7 @@ class Providers:
         """Return the current value of a channel."""
         return self._values.get(channel_id)
 
-    def provide(self, message: Message) -> tuple[Packet, bool]:
+    def provide(self, message: SimpitMessage) -> tuple[Packet, bool]:
         """
         Set the value of a channel; return its packet, and whether to send it at once.
 

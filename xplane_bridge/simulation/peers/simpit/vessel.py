@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 
 from xplane_bridge.bridges.simpit import protocol as simpit
-from xplane_bridge.bridges.simpit.protocol import ActionGroup, FlightFlags, Message
+from xplane_bridge.bridges.simpit.protocol import ActionGroup, FlightFlags, SimpitMessage
 from xplane_bridge.simulation.aircraft.state import AircraftState, FOOT, STANDARD_GRAVITY
 from xplane_bridge.simulation.peers.world import World
 
@@ -58,7 +58,7 @@ class Vessel:
 
     # Telemetry.
 
-    def telemetry(self) -> list[Message]:
+    def telemetry(self) -> list[SimpitMessage]:
         """Return all telemetry of the aircraft's current state."""
         state = self._world.aircraft.state
         specific_force = math.hypot(state.f_x, state.f_y, state.f_z) / STANDARD_GRAVITY
@@ -83,7 +83,7 @@ class Vessel:
             *(simpit.Throttle(_axis(engine.throttle)) for engine in state.engines[:1]),
         ]
 
-    def _orbit(self, state: AircraftState) -> list[Message]:
+    def _orbit(self, state: AircraftState) -> list[SimpitMessage]:
         value = self._world.aircraft.property_value
         eccentricity = value('orbital/eccentricity')
         apoapsis = value('orbital/apoapsis-radius-ft') * FOOT
@@ -147,7 +147,7 @@ class Vessel:
 
     # Commands.
 
-    def obey(self, message: Message) -> None:
+    def obey(self, message: SimpitMessage) -> None:
         """Carry out a device's message; what the aircraft has no counterpart for is ignored."""
         if isinstance(message, simpit.ActionGroups):
             self._act(message)

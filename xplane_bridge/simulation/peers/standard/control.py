@@ -41,8 +41,8 @@ from xplane_bridge.simulation.peers.standard.filters import Box, Sphere, Unsuppo
 from xplane_bridge.simulation.peers.world import World
 
 
-class Result(IntEnum):
-    """result in Result.msg; above 100 those of single services."""
+class ResultCode(IntEnum):
+    """result in ResultCode.msg; above 100 those of single services."""
 
     FEATURE_UNSUPPORTED = 0
     OK = 1
@@ -58,7 +58,7 @@ class Result(IntEnum):
 INVALID_POSE = 101
 
 
-class State(IntEnum):
+class StateCode(IntEnum):
     """state in SimulationState.msg."""
 
     STOPPED = 0
@@ -67,7 +67,7 @@ class State(IntEnum):
     QUITTING = 3
 
 
-class Feature(IntEnum):
+class FeatureCode(IntEnum):
     """features in SimulatorFeatures.msg: the offered ones."""
 
     SPAWNING = 0
@@ -92,8 +92,8 @@ class Feature(IntEnum):
 
 
 OF_SPAWNING = frozenset((
-    Feature.SPAWNING, Feature.DELETING, Feature.SPAWNABLES, Feature.SIMULATION_RESET_SPAWNED,
-    Feature.SPAWNING_ENTITIES))
+    FeatureCode.SPAWNING, FeatureCode.DELETING, FeatureCode.SPAWNABLES,
+    FeatureCode.SIMULATION_RESET_SPAWNED, FeatureCode.SPAWNING_ENTITIES))
 """Those that are offered where aircraft can join and leave."""
 
 # scope in ResetSimulation.srv, a bit field.
@@ -106,7 +106,7 @@ _BOX = 1
 _SPHERE = 3
 
 
-class RefusedError(ValueError):
+class RequestRefusedError(ValueError):
     """The request is refused: why, as a sentence and as the interface's number."""
 
     def __init__(self, result: int, sentence: str) -> None:
@@ -116,13 +116,13 @@ class RefusedError(ValueError):
 
 def result_of(error: ValueError) -> int:
     """Return the interface's number for an error."""
-    if isinstance(error, RefusedError):
+    if isinstance(error, RequestRefusedError):
         return error.result
-    for kind, result in ((UnknownNameError, Result.NOT_FOUND), (BadPoseError, INVALID_POSE),
-                         (UnsupportedBoundsError, Result.FEATURE_UNSUPPORTED)):
+    for kind, result in ((UnknownNameError, ResultCode.NOT_FOUND), (BadPoseError, INVALID_POSE),
+                         (UnsupportedBoundsError, ResultCode.FEATURE_UNSUPPORTED)):
         if isinstance(error, kind):
             return result
-    return Result.OPERATION_FAILED
+    return ResultCode.OPERATION_FAILED
 
 
 def make_bounds(kind: int, points: Sequence[Vector]) -> Sphere | Box | None:
@@ -175,31 +175,31 @@ class StandardControl:
         self.stepping: Stepping | None = None
 
     @property
-    def state(self) -> State:
-        """Return the state: PLAYING while stepping. Raises RefusedError if it has ended."""
+    def state(self) -> StateCode:
+        """Return the state: PLAYING while stepping. Raises RequestRefusedError if it has ended."""
         self.check_running()
 
-        def look(world: World) -> State:
+        def look(world: World) -> StateCode:
             if self.stepping is not None or not (self._server.simulation.held or world.paused):
-                return State.PLAYING
+                return StateCode.PLAYING
             # If anything else has advanced the time since, that ended STOPPED too.
-            return State.STOPPED if self._stopped and not world.flight_time else State.PAUSED
+            return StateCode.STOPPED if self._stopped and not world.flight_time else StateCode.PAUSED
 
         state = self._server.call(look)
-        self._stopped = state == State.STOPPED
+        self._stopped = state == StateCode.STOPPED
         return state
 
     def set_state(self, target: int) -> None:
-        """Go to a state. Raises RefusedError."""
+        """Go to a state. Raises RequestRefusedError."""
         self.check_running()
-        if target not in [state.value for state in State]:
-            raise RefusedError(Result.FEATURE_UNSUPPORTED,
-                               f'state {target} cannot be set; there are '
-                               f'{", ".join(f"{s.value} ({s.name.lower()})" for s in State)}')
-        if target == State.QUITTING:
+        if target not in [state.value for state in StateCode]:
+            raise RequestRefusedError(ResultCode.FEATURE_UNSUPPORTED,
+                                      f'state {target} cannot be set; there are '
+                                      f'{", ".join(f"{s.value} ({s.name.lower()})" for s in StateCode)}')
+        if target == StateCode.QUITTING:
             if self._quit is None:
-                raise RefusedError(Result.STATE_TRANSITION_ERROR,
-                                   'the node shares its process with others, so it cannot quit')
+                raise RequestRefusedError(ResultCode.STATE_TRANSITION_ERROR,
+                                          'the node shares its process with others, so it cannot quit')
             self.end_stepping('the simulator is quitting')
             self._server.pause(True)
             self._quit()
@@ -207,25 +207,25 @@ class StandardControl:
         # Any request ends steps in progress, which count as PLAYING only until then.
         was_stepping = self.stepping is not None
         if target == self.state and not was_stepping:
-            raise RefusedError(
-                Result.ALREADY_IN_TARGET_STATE, f'already {State(target).name.lower()}')
-        self.end_stepping(f'the state was set to {State(target).name.lower()}')
-        self._server.pause(target != State.PLAYING)
+            raise RequestRefusedError(
+                ResultCode.ALREADY_IN_TARGET_STATE, f'already {StateCode(target).name.lower()}')
+        self.end_stepping(f'the state was set to {StateCode(target).name.lower()}')
+        self._server.pause(target != StateCode.PLAYING)
         self._stopped = False
-        if target == State.STOPPED:
+        if target == StateCode.STOPPED:
             self._reset()
             self._stopped = True
-        elif target == State.PLAYING and self._server.call(self._is_held):
-            raise RefusedError(Result.STATE_TRANSITION_ERROR,
-                               'paused by the parameter pause_at: set a later time, or .nan')
+        elif target == StateCode.PLAYING and self._server.call(self._is_held):
+            raise RequestRefusedError(ResultCode.STATE_TRANSITION_ERROR,
+                                      'paused by the parameter pause_at: set a later time, or .nan')
 
     def reset(self, scope: int) -> None:
-        """Reset the given scopes. Raises RefusedError for those that cannot be."""
+        """Reset the given scopes. Raises RequestRefusedError for those that cannot be."""
         self.check_running()
         can = SCOPE_STATE if self._despawn is None else SCOPE_STATE | SCOPE_SPAWNED
         if not scope or scope & ~can:
-            raise RefusedError(
-                Result.FEATURE_UNSUPPORTED,
+            raise RequestRefusedError(
+                ResultCode.FEATURE_UNSUPPORTED,
                 f'time continues across a reset and nothing is spawned: only scope {SCOPE_STATE} '
                 '(SCOPE_STATE) can be reset' if self._despawn is None else
                 f'time continues across a reset: only the scopes {SCOPE_STATE} (SCOPE_STATE), '
@@ -233,23 +233,23 @@ class StandardControl:
         if scope & SCOPE_SPAWNED and self._despawn is not None:
             self._despawn()
         if scope & SCOPE_STATE:
-            stopped = self.state == State.STOPPED
+            stopped = self.state == StateCode.STOPPED
             self._reset()
             self._stopped = stopped
 
     def begin_steps(self, count: int) -> Stepping:
-        """Start stepping; advance() does it. Raises RefusedError unless paused."""
+        """Start stepping; advance() does it. Raises RequestRefusedError unless paused."""
         self.check_running()
         if self.stepping is not None:
-            raise RefusedError(Result.OPERATION_FAILED, 'other steps are in progress')
+            raise RequestRefusedError(ResultCode.OPERATION_FAILED, 'other steps are in progress')
         state = self.state
-        if state != State.PAUSED:
-            raise RefusedError(Result.OPERATION_FAILED,
-                               f'{state.name.lower()}: only a paused simulation can be stepped')
+        if state != StateCode.PAUSED:
+            raise RequestRefusedError(ResultCode.OPERATION_FAILED,
+                                      f'{state.name.lower()}: only a paused simulation can be stepped')
         if self._server.call(lambda world: world.paused):
-            raise RefusedError(Result.OPERATION_FAILED,
-                               'paused through its own protocol, which steps do not override: set '
-                               'the state to playing, then to paused')
+            raise RequestRefusedError(ResultCode.OPERATION_FAILED,
+                                      'paused through its own protocol, which steps do not override: set '
+                                      'the state to playing, then to paused')
         self.stepping = Stepping(count)
         return self.stepping
 
@@ -271,12 +271,12 @@ class StandardControl:
                 return
 
     def finish(self, stepping: Stepping) -> None:
-        """Finish these steps. Raises RefusedError unless all have been completed."""
+        """Finish these steps. Raises RequestRefusedError unless all have been completed."""
         if self.stepping is stepping:
             self.stepping = None
         if stepping.completed < stepping.wanted:
-            raise RefusedError(
-                Result.OPERATION_FAILED,
+            raise RequestRefusedError(
+                ResultCode.OPERATION_FAILED,
                 f'{stepping.ended}, after {stepping.completed} of '
                 f'{counted(stepping.wanted, "step")}')
 
@@ -292,7 +292,7 @@ class StandardControl:
         return self._server.simulation.held
 
     def check_running(self) -> None:
-        """Raise RefusedError if the simulation has ended on its own."""
+        """Raise RequestRefusedError if the simulation has ended on its own."""
         if self._server.error is not None:
-            raise RefusedError(
-                Result.OPERATION_FAILED, f'the simulation has ended: {self._server.error}')
+            raise RequestRefusedError(
+                ResultCode.OPERATION_FAILED, f'the simulation has ended: {self._server.error}')

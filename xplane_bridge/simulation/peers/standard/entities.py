@@ -31,7 +31,6 @@ from xplane_bridge.simulation.aircraft import terrain
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.geometry import (
     euler_angles,
-    LocalFrame,
     Matrix,
     matrix_ned_body,
     multiply,
@@ -41,6 +40,7 @@ from xplane_bridge.simulation.aircraft.geometry import (
     transform,
     transpose,
     Vector,
+    XplaneLocalFrame,
 )
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.limits import MAX_ALTITUDE, MAX_LAT_DEG, MAX_SPEED
@@ -76,7 +76,7 @@ class BadPoseError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Motion:
+class EntityMotion:
     """
     Pose and motion of an entity in a frame: SI, the frame's axes.
 
@@ -113,7 +113,7 @@ class Entities:
                  count: int = AIRCRAFT_COUNT) -> None:
         latitude, longitude, self._height = datum
         self._world = world
-        self._axes = LocalFrame(latitude, longitude)
+        self._axes = XplaneLocalFrame(latitude, longitude)
         self.frame = frame
         self.names = [f'{_PREFIX}{n}' for n in range(count)]
         self.spawned: set[str] = set()
@@ -152,7 +152,7 @@ class Entities:
 
         return [name for name in self.names if is_meant(name)]
 
-    def motion(self, name: str) -> Motion:
+    def motion(self, name: str) -> EntityMotion:
         """Return where an entity is and how it moves, in the scene. Raises UnknownNameError."""
         n = self._number(name)
         other = self._world.others[n - 1]
@@ -164,7 +164,7 @@ class Entities:
             (s.v_north, s.v_east, s.v_down), (s.p, s.q, s.r),
             (s.a_north, s.a_east, s.a_down), (s.p_dot, s.q_dot, s.r_dot))
 
-    def start(self, motion: Motion, frame: str = '') -> Initial:
+    def start(self, motion: EntityMotion, frame: str = '') -> Initial:
         """
         Return the initial state of an aircraft that starts with the pose of ``motion``.
 
@@ -203,7 +203,7 @@ class Entities:
         self.spawned.discard(name)
         return number
 
-    def place(self, name: str, motion: Motion, frame: str = '', with_pose: bool = True,
+    def place(self, name: str, motion: EntityMotion, frame: str = '', with_pose: bool = True,
               with_velocity: bool = True, trimmed: bool = False) -> None:
         """
         Set an entity's pose and velocity as ``motion`` has them.
@@ -302,7 +302,7 @@ class Entities:
         east, north, up = position
         return self._axes.to_geodetic(east, up + self._height, -north)
 
-    def _traffic(self, other: OtherAircraft) -> Motion:
+    def _traffic(self, other: OtherAircraft) -> EntityMotion:
         roll_rate, pitch_rate, turn = other.euler_rates
         sf, cf = math.sin(other.phi), math.cos(other.phi)
         st, ct = math.sin(other.theta), math.cos(other.theta)
@@ -322,11 +322,11 @@ class Entities:
 
     def _motion(self, lat_deg: float, lon_deg: float, altitude: float, attitude: Vector,
                 velocity_ned: Vector, rates: Vector, acceleration_ned: Vector,
-                rate_changes: Vector) -> Motion:
+                rate_changes: Vector) -> EntityMotion:
         from_ned = self._matrix_from_ned(lat_deg, lon_deg)
         from_body = multiply(from_ned, matrix_ned_body(*attitude))
         east, up, south = self._axes.to_local(lat_deg, lon_deg, altitude)
-        return Motion(
+        return EntityMotion(
             (east, -south, up - self._height), _matrix_to_quaternion(multiply(from_body, _FLIP)),
             transform(from_ned, velocity_ned), transform(from_body, rates),
             transform(from_ned, acceleration_ned), transform(from_body, rate_changes))
@@ -346,7 +346,7 @@ def _check_finite(name: str, values: Sequence[float]) -> None:
         raise ValueError(f'{name} is {tuple(values)}, must be finite')
 
 
-def _check_pose(motion: Motion) -> None:
+def _check_pose(motion: EntityMotion) -> None:
     try:
         _check_finite('position', motion.position)
         _check_finite('orientation', motion.orientation)

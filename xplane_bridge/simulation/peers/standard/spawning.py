@@ -32,12 +32,12 @@ from xplane_bridge.common.text import printable
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.loading.files import known
-from xplane_bridge.simulation.peers.standard.control import RefusedError, Result
+from xplane_bridge.simulation.peers.standard.control import RequestRefusedError, ResultCode
 from xplane_bridge.simulation.peers.standard.entities import (
     BadPoseError,
     Entities,
+    EntityMotion,
     LONGEST_NAME,
-    Motion,
 )
 from xplane_bridge.simulation.peers.world import AIRCRAFT_COUNT
 
@@ -69,7 +69,7 @@ class Spawn(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SpawnRequest:
     """
     A request to spawn an aircraft, as SpawnEntity has it.
 
@@ -78,7 +78,7 @@ class Request:
 
     name: str
     uri: str
-    motion: Motion
+    motion: EntityMotion
     frame: str = ''
     namespace: str = ''
     resource_string: str = ''
@@ -119,15 +119,15 @@ class Spawning:
             name: f"JSBSim aircraft, {'one of aircraft_path' if path else 'one of its own'}"
             for name, path in self._known().items()}
 
-    def check(self, request: Request, namespaces: Collection[str]) -> Joining:
+    def check(self, request: SpawnRequest, namespaces: Collection[str]) -> Joining:
         """
         Return what a request asks for; ``namespaces`` are those that are taken.
 
-        Raises RefusedError with the number of SpawnEntity, or UnknownNameError for a frame.
+        Raises RequestRefusedError with the number of SpawnEntity, or UnknownNameError for a frame.
         """
         if self._entities.is_full:
-            raise RefusedError(
-                Result.OPERATION_FAILED,
+            raise RequestRefusedError(
+                ResultCode.OPERATION_FAILED,
                 f'{AIRCRAFT_COUNT} aircraft fly already, and more are not possible')
         model = self._model(request)
         name = self._name(request)
@@ -135,39 +135,39 @@ class Spawning:
         try:
             initial = self._entities.start(request.motion, request.frame)
         except BadPoseError as error:
-            raise RefusedError(Spawn.INVALID_POSE, str(error)) from None
+            raise RequestRefusedError(Spawn.INVALID_POSE, str(error)) from None
         return Joining(name, namespace, model, self._known()[model], initial)
 
     def _known(self) -> dict[str, str]:
         import jsbsim
         return known(self._path, Path(jsbsim.get_default_root_dir()))
 
-    def _model(self, request: Request) -> str:
+    def _model(self, request: SpawnRequest) -> str:
         if not request.uri:
             if request.resource_string:
-                raise RefusedError(
-                    Result.FEATURE_UNSUPPORTED,
+                raise RequestRefusedError(
+                    ResultCode.FEATURE_UNSUPPORTED,
                     'resource_string is not supported: give the name of an aircraft as uri')
-            raise RefusedError(
+            raise RequestRefusedError(
                 Spawn.NO_RESOURCE, 'uri is empty: expected the name of an aircraft, such as c172p')
         shown = printable(request.uri, LONGEST_NAME)
         if not _MODEL.fullmatch(request.uri):
-            raise RefusedError(
+            raise RequestRefusedError(
                 Spawn.UNSUPPORTED_FORMAT,
                 f"uri '{shown}' is not supported: expected the name of a JSBSim aircraft, such as "
                 'c172p; get_spawnables has all')
         if request.uri not in self._known():
-            raise RefusedError(
-                Result.NOT_FOUND,
+            raise RequestRefusedError(
+                ResultCode.NOT_FOUND,
                 f"there is no aircraft '{shown}'; get_spawnables has those that there are")
         return request.uri
 
-    def _name(self, request: Request) -> str:
+    def _name(self, request: SpawnRequest) -> str:
         name, taken = request.name, {*self._entities.names, self._entities.frame}
         if not name and request.may_rename:
             return _free(_GENERATED, taken)
         if not _TOKEN.fullmatch(name) or len(name) > LONGEST_NAME:
-            raise RefusedError(
+            raise RequestRefusedError(
                 Spawn.NAME_INVALID,
                 f"name '{printable(name, LONGEST_NAME)}' is not possible: expected at most "
                 f'{LONGEST_NAME} letters, digits and underscores, beginning with a letter; or an '
@@ -175,7 +175,7 @@ class Spawning:
         if name not in taken:
             return name
         if not request.may_rename:
-            raise RefusedError(
+            raise RequestRefusedError(
                 Spawn.NAME_NOT_UNIQUE, f"name '{name}' is taken, and allow_renaming is false")
         return _free(name, taken)
 
@@ -193,7 +193,7 @@ class Spawning:
             problem = 'is that of another aircraft'
         else:
             return namespace
-        raise RefusedError(
+        raise RequestRefusedError(
             Spawn.NAMESPACE_INVALID,
             f"entity_namespace '{printable(namespace, LONGEST_NAME)}' {problem}")
 

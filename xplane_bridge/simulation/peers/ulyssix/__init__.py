@@ -19,12 +19,12 @@ from xplane_bridge.simulation.peers.ulyssix.options import add_options, make_fro
 from xplane_bridge.simulation.peers.ulyssix.publisher import (
     DEFAULT_PARAMETERS,
     PACKET_PERIODS,
-    Publisher,
     QUANTITIES,
     RESOLUTION,
     Stream,
+    UlyssixPublisher,
 )
 
 __all__ = [
-    'DEFAULT_PARAMETERS', 'PACKET_PERIODS', 'Publisher', 'QUANTITIES', 'RESOLUTION', 'Stream',
-    'UlyssixFrontend', 'add_options', 'make_frontend']
+    'DEFAULT_PARAMETERS', 'PACKET_PERIODS', 'UlyssixPublisher', 'QUANTITIES', 'RESOLUTION',
+    'Stream', 'UlyssixFrontend', 'add_options', 'make_frontend']

@@ -19,7 +19,11 @@ import time
 
 from xplane_bridge.simulation.peers.base import Frontend
 from xplane_bridge.simulation.peers.endpoints import Address, Endpoint
-from xplane_bridge.simulation.peers.ulyssix.publisher import DEFAULT_STREAM, Publisher, Stream
+from xplane_bridge.simulation.peers.ulyssix.publisher import (
+    DEFAULT_STREAM,
+    Stream,
+    UlyssixPublisher,
+)
 from xplane_bridge.simulation.peers.world import World
 
 
@@ -61,7 +65,7 @@ class UlyssixFrontend(Frontend):
     def _begin(self, world: World, now: float) -> None:
         """Start a measurement: counter and total start at 0."""
         self._opened = now
-        self.publisher = Publisher(world, self.stream, self._clock(now))
+        self.publisher = UlyssixPublisher(world, self.stream, self._clock(now))
 
     def frame(self, now: float) -> None:
         """Send the packets that the frame completes."""

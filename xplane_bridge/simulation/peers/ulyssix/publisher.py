@@ -146,7 +146,7 @@ class Stream:
 DEFAULT_STREAM = Stream()
 
 
-class Publisher:
+class UlyssixPublisher:
     """One measurement of a world, started at ``begin_ns`` since 1970-01-01 UTC."""
 
     def __init__(self, world: World, stream: Stream, begin_ns: int) -> None:

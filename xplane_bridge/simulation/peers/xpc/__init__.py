@@ -17,8 +17,8 @@
 from xplane_bridge.simulation.peers.xpc.frontend import XpcFrontend
 from xplane_bridge.simulation.peers.xpc.options import add_options, make_frontend
 from xplane_bridge.simulation.peers.xpc.plugin import PluginCounters, Screen, XpcPlugin
-from xplane_bridge.simulation.peers.xpc.plugin_versions import PLUGIN_VERSIONS, PluginVersion
+from xplane_bridge.simulation.peers.xpc.plugin_versions import PLUGIN_VERSIONS, PluginBehaviour
 
 __all__ = [
-    'PLUGIN_VERSIONS', 'PluginCounters', 'PluginVersion', 'Screen', 'XpcFrontend', 'XpcPlugin',
+    'PLUGIN_VERSIONS', 'PluginCounters', 'PluginBehaviour', 'Screen', 'XpcFrontend', 'XpcPlugin',
     'add_options', 'make_frontend']

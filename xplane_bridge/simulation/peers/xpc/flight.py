@@ -39,7 +39,7 @@ from xplane_bridge.simulation.aircraft.geometry import (
 from xplane_bridge.simulation.peers.faults import SimulatorCrashError
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xpc.buffer import ReceiveBuffer
-from xplane_bridge.simulation.peers.xpc.plugin_versions import PluginVersion
+from xplane_bridge.simulation.peers.xpc.plugin_versions import PluginBehaviour
 from xplane_bridge.simulation.peers.xplane.datarefs import DatarefStore
 
 # What the plugin reads as "leave it unchanged", an open interval (docs/wire/xpc.md, section 2).
@@ -112,10 +112,10 @@ def leaves(value: float) -> bool:
     return _LEAVE_ABOVE < value < _LEAVE_BELOW
 
 
-class Flight:
+class AircraftAccess:
     """Reads and writes aircraft as the plugin does. An aircraft number beyond 20 crashes it."""
 
-    def __init__(self, world: World, store: DatarefStore, plugin_version: PluginVersion) -> None:
+    def __init__(self, world: World, store: DatarefStore, plugin_version: PluginBehaviour) -> None:
         self._world = world
         self._store = store
         self._plugin_version = plugin_version

@@ -30,8 +30,8 @@ from xplane_bridge.simulation.peers.endpoints import Address
 from xplane_bridge.simulation.peers.faults import SimulatorCrashError
 from xplane_bridge.simulation.peers.world import VIEW_TYPES, World
 from xplane_bridge.simulation.peers.xpc.buffer import ReceiveBuffer
-from xplane_bridge.simulation.peers.xpc.flight import Flight
-from xplane_bridge.simulation.peers.xpc.plugin_versions import PLUGIN_VERSIONS, PluginVersion
+from xplane_bridge.simulation.peers.xpc.flight import AircraftAccess
+from xplane_bridge.simulation.peers.xpc.plugin_versions import PLUGIN_VERSIONS, PluginBehaviour
 from xplane_bridge.simulation.peers.xplane.commands import Commands, Phase
 from xplane_bridge.simulation.peers.xplane.datarefs import DatarefStore
 from xplane_bridge.simulation.peers.xplane.entries import DatarefType
@@ -51,7 +51,7 @@ _KNOWN_CELLS = {1: 3, 4: 4, 5: 3, 8: 3, 11: 3, 13: 2, 14: 5, 15: 3, 16: 6, 19: 2
 _IDLE_ROWS = (3, 18)
 
 
-def write_rows(buffer: ReceiveBuffer, flight: Flight, store: DatarefStore) -> int:
+def write_rows(buffer: ReceiveBuffer, flight: AircraftAccess, store: DatarefStore) -> int:
     """
     Handle DATA; return how many times the plugin forwards the datagram.
 
@@ -173,7 +173,7 @@ class XpcPlugin:
             started + BEACON_PERIOD if self.plugin_version.beacon else None)
         self._port = port
         self._commands = Commands(world)
-        self._flight = Flight(world, store, self.plugin_version)
+        self._flight = AircraftAccess(world, store, self.plugin_version)
         self._buffer = ReceiveBuffer()
         # What GETD asked for, by its datagram: clients ask for the same again and again.
         self._readers: dict[bytes, tuple[list[Callable[[], Any]], list[_Row | None]]] = {}
@@ -212,7 +212,7 @@ class XpcPlugin:
 
     # A handler returns the reply to the sender, if there is one.
 
-    def _make_handlers(self, plugin_version: PluginVersion) -> dict[
+    def _make_handlers(self, plugin_version: PluginBehaviour) -> dict[
             bytes, Callable[[_Connection], xpc.Reply | None]]:
         flight, buffer = self._flight, self._buffer
         handlers: dict[bytes, Callable[[_Connection], xpc.Reply | None]] = {
@@ -267,7 +267,7 @@ class XpcPlugin:
         address = (sender[0], self._buffer.unpack(_PORT, 5)[0])
         del self._connections[sender]
         self._remember(address, connection)
-        return xpc.encode(xpc.Connected(connection.id)), address
+        return xpc.encode(xpc.ConnectReply(connection.id)), address
 
     def _remember(self, address: Address, connection: _Connection) -> None:
         """Remember a client's address; if there are too many, the first one is forgotten."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class PluginVersion:
+class PluginBehaviour:
     """
     One version of the plugin.
 
@@ -40,11 +40,12 @@ class PluginVersion:
 
 
 PLUGIN_VERSIONS = {plugin_version.name: plugin_version for plugin_version in (
-    PluginVersion('1.2.1', position_lengths=None, position_reply=34, pauses_one_aircraft=False,
-                  view_lengths=(9,), beacon=False, commands=False),
+    PluginBehaviour('1.2.1', position_lengths=None, position_reply=34, pauses_one_aircraft=False,
+                    view_lengths=(9,), beacon=False, commands=False),
     # rc1 to rc5 have the same protocol.
-    PluginVersion('rc5', position_reply=34, view_lengths=(9, 37), commands=False, stray_gear=True),
+    PluginBehaviour(
+        'rc5', position_reply=34, view_lengths=(9, 37), commands=False, stray_gear=True),
     # The last release; the master branch has the same protocol.
-    PluginVersion('rc6'),
-    PluginVersion('develop', held_commands=True),
+    PluginBehaviour('rc6'),
+    PluginBehaviour('develop', held_commands=True),
 )}

@@ -29,7 +29,7 @@ import math
 
 from xplane_bridge.simulation.aircraft.state import AircraftState, EngineState
 from xplane_bridge.simulation.peers.world import OVERRIDES, World
-from xplane_bridge.simulation.peers.xplane.entries import padded, Read, Table, Write
+from xplane_bridge.simulation.peers.xplane.entries import DatarefTable, padded, Read, Write
 from xplane_bridge.simulation.peers.xplane.units import INCH_OF_MERCURY, KELVIN, PSI
 
 _RPM = math.tau / 60.0
@@ -52,14 +52,14 @@ _OVERRIDE_SINCE = {'override_forces': 10, 'override_toe_brakes': 11}
 C2 = 'sim/cockpit2/controls/'
 
 
-def add_cockpit(t: Table, world: World) -> None:
+def add_cockpit(t: DatarefTable, world: World) -> None:
     """Add the user's aircraft: docs/wire/xplane_datarefs.md, section 4, and related ones."""
     for add in (_surfaces, _deflections, _overrides, _gear_and_brakes, _throttles, _engines,
                 _fuel, _lights):
         add(t, world)
 
 
-def _surfaces(t: Table, world: World) -> None:
+def _surfaces(t: DatarefTable, world: World) -> None:
     """Add yoke, trims, flaps, speed brake (4.1 to 4.8, 4.17 to 4.21) and the overrides."""
     def s() -> AircraftState:
         return world.state
@@ -91,7 +91,7 @@ def _surfaces(t: Table, world: World) -> None:
     t.float_('sim/flightmodel/controls/sbrkrat', lambda: s().speedbrake_position)
 
 
-def _deflections(t: Table, world: World) -> None:
+def _deflections(t: DatarefTable, world: World) -> None:
     """Add single surfaces in degrees (4.9, 4.32); the last that was written moves its control."""
     def add(name: str, control: str, scale: float) -> None:
         read, write = _control(world, control)
@@ -108,7 +108,7 @@ def _deflections(t: Table, world: World) -> None:
             add(name, control, sign * _DEFLECTION_DEG)
 
 
-def _overrides(t: Table, world: World) -> None:
+def _overrides(t: DatarefTable, world: World) -> None:
     """Add sim/operation/override/*; freezing (override_planepath) is done by World."""
     def write_all(flags: list[int], values: Sequence[int]) -> None:
         flags[:] = values
@@ -123,7 +123,7 @@ def _overrides(t: Table, world: World) -> None:
                partial(write_all, flags))
 
 
-def _gear_and_brakes(t: Table, world: World) -> None:
+def _gear_and_brakes(t: DatarefTable, world: World) -> None:
     """Add gear and brakes (4.15, 4.16, 4.22)."""
     aircraft = world.aircraft
 
@@ -147,7 +147,7 @@ def _gear_and_brakes(t: Table, world: World) -> None:
             t.float_(name, *_control(world, field))
 
 
-def _throttles(t: Table, world: World) -> None:
+def _throttles(t: DatarefTable, world: World) -> None:
     """Add throttles, mixture and propellers (4.10 to 4.14)."""
     aircraft, count = world.aircraft, t.engine_slots
     engine, actuators = 'sim/flightmodel/engine/', 'sim/cockpit2/engine/actuators/'
@@ -186,7 +186,7 @@ def _throttles(t: Table, world: World) -> None:
              lambda value: aircraft.set_controls(propeller=value))
 
 
-def _engines(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
+def _engines(t: DatarefTable, world: World) -> None:  # noqa: C901 -- a table of readers
     """Add engine instruments, 0 where this kind of engine has none, and failures."""
     aircraft, count = world.aircraft, t.engine_slots
 
@@ -241,7 +241,7 @@ def _engines(t: Table, world: World) -> None:  # noqa: C901 -- a table of reader
                partial(set_failure, n))
 
 
-def _fuel(t: Table, world: World) -> None:
+def _fuel(t: DatarefTable, world: World) -> None:
     """Add fuel and mass in kg."""
     aircraft = world.aircraft
 
@@ -258,7 +258,7 @@ def _fuel(t: Table, world: World) -> None:
     t.float_('sim/flightmodel/weight/m_total', lambda: aircraft.state.mass)
 
 
-def _lights(t: Table, world: World) -> None:
+def _lights(t: DatarefTable, world: World) -> None:
     """Add the light switches: stored, not modelled."""
     for light, old, new in (('beacon', 'beacon_lights_on', 'beacon_on'),
                             ('landing', 'landing_lights_on', 'landing_lights_on'),

@@ -40,7 +40,7 @@ _ENGINE_COMMANDS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _Command:
+class _Button:
     """What a button does when pressed, while held (given the seconds), and when released."""
 
     press: Callable[[], None] = lambda: None
@@ -81,15 +81,15 @@ class Commands:
             command.release()
         return True
 
-    def _make_table(self) -> dict[str, _Command]:
-        table = {'sim/none/none': _Command()}
+    def _make_table(self) -> dict[str, _Button]:
+        table = {'sim/none/none': _Button()}
         table.update(self._flight_controls())
         table.update(self._engines())
         table.update(self._lights())
         table.update(self._operation())
         return table
 
-    def _flight_controls(self) -> dict[str, _Command]:
+    def _flight_controls(self) -> dict[str, _Button]:
         world = self._world
         set_controls = world.aircraft.set_controls
 
@@ -103,9 +103,9 @@ class Commands:
         def brakes_toggle(effort: float) -> None:
             set_controls(parking_brake=0.0 if world.aircraft.state.parking_brake else effort)
 
-        def brakes(effort: float) -> _Command:
-            return _Command(press=lambda: set_controls(left_brake=effort, right_brake=effort),
-                            release=lambda: set_controls(left_brake=0.0, right_brake=0.0))
+        def brakes(effort: float) -> _Button:
+            return _Button(press=lambda: set_controls(left_brake=effort, right_brake=effort),
+                           release=lambda: set_controls(left_brake=0.0, right_brake=0.0))
 
         def speed_brakes(change: float) -> None:
             set_controls(speedbrake=min(
@@ -114,91 +114,91 @@ class Commands:
         def speed_brakes_toggle() -> None:
             set_controls(speedbrake=0.0 if world.aircraft.state.speedbrake > 0.0 else 1.0)
 
-        def trim(name: str, rate: float) -> _Command:
+        def trim(name: str, rate: float) -> _Button:
             def hold(seconds: float) -> None:
                 now: float = getattr(world.aircraft.state, name)
                 set_controls(**{name: now + rate * seconds})
-            return _Command(hold=hold)
+            return _Button(hold=hold)
 
         commands = {
-            'flaps_up': _Command(lambda: flaps(-1)),
-            'flaps_down': _Command(lambda: flaps(1)),
-            'landing_gear_up': _Command(lambda: set_controls(gear=0.0)),
-            'landing_gear_down': _Command(lambda: set_controls(gear=1.0)),
-            'landing_gear_toggle': _Command(gear_toggle),
-            'brakes_toggle_regular': _Command(lambda: brakes_toggle(_BRAKE_REGULAR)),
-            'brakes_toggle_max': _Command(lambda: brakes_toggle(1.0)),
+            'flaps_up': _Button(lambda: flaps(-1)),
+            'flaps_down': _Button(lambda: flaps(1)),
+            'landing_gear_up': _Button(lambda: set_controls(gear=0.0)),
+            'landing_gear_down': _Button(lambda: set_controls(gear=1.0)),
+            'landing_gear_toggle': _Button(gear_toggle),
+            'brakes_toggle_regular': _Button(lambda: brakes_toggle(_BRAKE_REGULAR)),
+            'brakes_toggle_max': _Button(lambda: brakes_toggle(1.0)),
             'brakes_regular': brakes(_BRAKE_REGULAR),
             'brakes_max': brakes(1.0),
-            'speed_brakes_down_one': _Command(lambda: speed_brakes(0.5)),
-            'speed_brakes_up_one': _Command(lambda: speed_brakes(-0.5)),
-            'speed_brakes_down_all': _Command(lambda: speed_brakes(1.0)),
-            'speed_brakes_up_all': _Command(lambda: speed_brakes(-1.5)),
-            'speed_brakes_toggle': _Command(speed_brakes_toggle),
+            'speed_brakes_down_one': _Button(lambda: speed_brakes(0.5)),
+            'speed_brakes_up_one': _Button(lambda: speed_brakes(-0.5)),
+            'speed_brakes_down_all': _Button(lambda: speed_brakes(1.0)),
+            'speed_brakes_up_all': _Button(lambda: speed_brakes(-1.5)),
+            'speed_brakes_toggle': _Button(speed_brakes_toggle),
             'pitch_trim_up': trim('elevator_trim', _TRIM_RATE),
             'pitch_trim_down': trim('elevator_trim', -_TRIM_RATE),
             'aileron_trim_left': trim('aileron_trim', -_TRIM_RATE),
             'aileron_trim_right': trim('aileron_trim', _TRIM_RATE),
-            'aileron_trim_center': _Command(lambda: set_controls(aileron_trim=0.0)),
+            'aileron_trim_center': _Button(lambda: set_controls(aileron_trim=0.0)),
             'rudder_trim_left': trim('rudder_trim', -_TRIM_RATE),
             'rudder_trim_right': trim('rudder_trim', _TRIM_RATE),
-            'rudder_trim_center': _Command(lambda: set_controls(rudder_trim=0.0)),
+            'rudder_trim_center': _Button(lambda: set_controls(rudder_trim=0.0)),
         }
         return {f'sim/flight_controls/{name}': command for name, command in commands.items()}
 
-    def _engines(self) -> dict[str, _Command]:
+    def _engines(self) -> dict[str, _Button]:
         world = self._world
 
-        def throttle(engine: int | None, rate: float) -> _Command:
+        def throttle(engine: int | None, rate: float) -> _Button:
             def hold(seconds: float) -> None:
                 world.set_throttle_handles([
                     now + rate * seconds if engine in (None, n) else None
                     for n, now in enumerate(world.throttle_handles)])
-            return _Command(hold=hold)
+            return _Button(hold=hold)
 
-        def mixture(rate: float) -> _Command:
+        def mixture(rate: float) -> _Button:
             def hold(seconds: float) -> None:
                 world.aircraft.set_controls(mixture=[
                     engine.mixture + rate * seconds for engine in world.aircraft.state.engines])
-            return _Command(hold=hold)
+            return _Button(hold=hold)
 
         commands = {
             'throttle_up': throttle(None, _THROTTLE_RATE),
             'throttle_down': throttle(None, -_THROTTLE_RATE),
             'mixture_up': mixture(_THROTTLE_RATE),
             'mixture_down': mixture(-_THROTTLE_RATE),
-            'mixture_max': _Command(lambda: world.aircraft.set_controls(mixture=1.0)),
-            'mixture_min': _Command(lambda: world.aircraft.set_controls(mixture=0.0)),
+            'mixture_max': _Button(lambda: world.aircraft.set_controls(mixture=1.0)),
+            'mixture_min': _Button(lambda: world.aircraft.set_controls(mixture=0.0)),
         }
         for n in range(_ENGINE_COMMANDS):
             commands[f'throttle_up_{n + 1}'] = throttle(n, _THROTTLE_RATE)
             commands[f'throttle_down_{n + 1}'] = throttle(n, -_THROTTLE_RATE)
         return {f'sim/engines/{name}': command for name, command in commands.items()}
 
-    def _lights(self) -> dict[str, _Command]:
+    def _lights(self) -> dict[str, _Button]:
         lights = self._world.lights
 
-        def switch(light: str, on: bool | None) -> _Command:
+        def switch(light: str, on: bool | None) -> _Button:
             def press() -> None:
                 lights[light] = int(not lights[light] if on is None else on)
-            return _Command(press)
+            return _Button(press)
 
         return {f'sim/lights/{light}_lights_{what}': switch(light, on)
                 for light in lights
                 for what, on in (('on', True), ('off', False), ('toggle', None))}
 
-    def _operation(self) -> dict[str, _Command]:
+    def _operation(self) -> dict[str, _Button]:
         world = self._world
 
-        def pause(on: bool | None) -> _Command:
+        def pause(on: bool | None) -> _Button:
             def press() -> None:
                 world.paused = not world.paused if on is None else on
-            return _Command(press)
+            return _Button(press)
 
         return {
             'sim/operation/pause_toggle': pause(None),
             'sim/operation/pause_on': pause(True),
             'sim/operation/pause_off': pause(False),
-            'sim/operation/reset_flight': _Command(world.reset_flight),
-            'sim/operation/fix_all_systems': _Command(world.aircraft.restore_engine),
+            'sim/operation/reset_flight': _Button(world.reset_flight),
+            'sim/operation/fix_all_systems': _Button(world.aircraft.restore_engine),
         }

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from xplane_bridge.simulation.peers.faults import SimulatorCrashError
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xplane.cockpit import add_cockpit
-from xplane_bridge.simulation.peers.xplane.entries import DatarefType, Table
+from xplane_bridge.simulation.peers.xplane.entries import DatarefTable, DatarefType
 from xplane_bridge.simulation.peers.xplane.flight import add_flight
 from xplane_bridge.simulation.peers.xplane.panel import add_panel
 from xplane_bridge.simulation.peers.xplane.tcas import add_tcas
@@ -69,7 +69,7 @@ class DatarefStore:
             raise ValueError(f'X-Plane version is {xplane_version}, must be in {XPLANE_VERSIONS}')
         self.world = world
         self.xplane_version = xplane_version
-        table = Table(xplane_version)
+        table = DatarefTable(xplane_version)
         for add in (add_flight, add_cockpit, add_panel, add_traffic, add_tcas):
             add(table, world)
         self._entries = table.entries

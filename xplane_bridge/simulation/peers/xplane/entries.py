@@ -42,7 +42,7 @@ class DatarefType(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DatarefEntry:
     """
     One dataref: type, reader, and writer if it can be written.
 
@@ -58,13 +58,13 @@ class Entry:
     element: Callable[[int], Any] | None = None
 
 
-class Table:
+class DatarefTable:
     """Collects the datarefs of one X-Plane version; ``since`` is the first with that name."""
 
     def __init__(self, version: int) -> None:
         """Create an empty table for X-Plane 9, 10, 11 or 12."""
         self.version = version
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, DatarefEntry] = {}
 
     @property
     def engine_slots(self) -> int:
@@ -131,7 +131,7 @@ class Table:
              write: Write | None, since: int, is_setting: bool = False,
              element: Callable[[int], Any] | None = None) -> None:
         if self.version >= since:
-            self.entries[name] = Entry(type_, read, write, is_setting, element)
+            self.entries[name] = DatarefEntry(type_, read, write, is_setting, element)
 
 
 def element(vector: ReadMany, index: int) -> Read:

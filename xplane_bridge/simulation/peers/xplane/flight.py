@@ -33,12 +33,12 @@ from xplane_bridge.simulation.aircraft.geometry import quaternion_to_matrix
 from xplane_bridge.simulation.aircraft.state import AircraftState, FOOT, KNOT, STANDARD_GRAVITY
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xplane.entries import (
+    DatarefTable,
     DatarefType,
     element,
     padded,
     Read,
     replaced,
-    Table,
 )
 from xplane_bridge.simulation.peers.xplane.units import INCH_OF_MERCURY, KELVIN
 
@@ -59,13 +59,13 @@ def aircraft_path(model: str) -> str:
     return f'Aircraft/JSBSim/{model}/{model}.acf'
 
 
-def add_flight(t: Table, world: World) -> None:
+def add_flight(t: DatarefTable, world: World) -> None:
     """Add docs/wire/xplane_datarefs.md, sections 1 to 3."""
     for add in (_place, _motion, _air, _weather, _time):
         add(t, world)
 
 
-def _place(t: Table, world: World) -> None:
+def _place(t: DatarefTable, world: World) -> None:
     """Add position and attitude (1.1 to 1.25)."""
     def s() -> AircraftState:
         return world.state
@@ -117,7 +117,7 @@ def _below_360(heading_deg: float) -> float:
     return heading_deg if heading_deg < _NORTH else 0.0
 
 
-def _motion(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
+def _motion(t: DatarefTable, world: World) -> None:  # noqa: C901 -- a table of readers
     """Add velocity, acceleration, rates and load (1.26 to 1.48)."""
     def s() -> AircraftState:
         return world.state
@@ -171,7 +171,7 @@ def _motion(t: Table, world: World) -> None:  # noqa: C901 -- a table of readers
            lambda: padded(map(int, s().wheels_on_ground), _WHEELS, 0), since=11)
 
 
-def _air(t: Table, world: World) -> None:
+def _air(t: DatarefTable, world: World) -> None:
     """Add air data (2.1 to 2.8, 2.19)."""
     def s() -> AircraftState:
         return world.state
@@ -188,7 +188,7 @@ def _air(t: Table, world: World) -> None:
     t.float_('sim/flightmodel/misc/Qstatic', lambda: s().qbar / _PSF)
 
 
-def _weather(t: Table, world: World) -> None:
+def _weather(t: DatarefTable, world: World) -> None:
     """Add weather at the aircraft (2.9 to 2.25): 12 adds new names and keeps the old ones."""
     def s() -> AircraftState:
         return world.state
@@ -222,7 +222,7 @@ def _weather(t: Table, world: World) -> None:
         t.float_(base + 'speed_sound_ms', lambda: s().speed_of_sound, since=since)
 
 
-def _time(t: Table, world: World) -> None:
+def _time(t: DatarefTable, world: World) -> None:
     """Add time and crashes (section 3), the version and the aircraft's name."""
     def set_zulu(value: float) -> None:
         world.zulu_time = value % DAY

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from xplane_bridge.simulation.aircraft.state import AircraftState, FOOT, KNOT
 from xplane_bridge.simulation.peers.world import THROTTLE_COUNT, World
-from xplane_bridge.simulation.peers.xplane.entries import DatarefType, Read, Table
+from xplane_bridge.simulation.peers.xplane.entries import DatarefTable, DatarefType, Read
 from xplane_bridge.simulation.peers.xplane.units import INCH_OF_MERCURY, KELVIN
 
 # The standard atmosphere below 11 km: temperature over lapse rate in m, and R L / (g M).
@@ -130,7 +130,7 @@ _SINCE = {
 }
 
 
-def add_panel(t: Table, world: World) -> None:
+def add_panel(t: DatarefTable, world: World) -> None:
     """Add instruments and settings."""
     for settings, scalar, array, number in (
             (_INTS, DatarefType.INT, DatarefType.INT_ARRAY, int),
@@ -154,7 +154,7 @@ def add_panel(t: Table, world: World) -> None:
     t.int_('sim/graphics/view/view_type', lambda: world.view_type)
 
 
-def _instruments(t: Table, world: World) -> None:
+def _instruments(t: DatarefTable, world: World) -> None:
     """Add altimeters, airspeed and wind indicators, compass and thermometer."""
     def s() -> AircraftState:
         return world.aircraft.state
@@ -183,7 +183,7 @@ def _instruments(t: Table, world: World) -> None:
     t.float_(_COCKPIT2 + 'temperature/outside_air_temp_degc', lambda: s().temperature - KELVIN)
 
 
-def _attitude(t: Table, world: World) -> None:
+def _attitude(t: DatarefTable, world: World) -> None:
     """Add gyros of all kinds, which all show the same, and the compass."""
     def s() -> AircraftState:
         return world.aircraft.state

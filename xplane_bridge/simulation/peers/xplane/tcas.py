@@ -27,7 +27,7 @@ from xplane_bridge.common.units import FOOT
 from xplane_bridge.simulation.aircraft.state import AircraftState
 from xplane_bridge.simulation.peers.flown import FlownAircraft
 from xplane_bridge.simulation.peers.world import Other, World
-from xplane_bridge.simulation.peers.xplane.entries import DatarefType, Table
+from xplane_bridge.simulation.peers.xplane.entries import DatarefTable, DatarefType
 
 TARGET_COUNT = 64
 _TEXT_SIZE = 8
@@ -41,7 +41,7 @@ _MODE_S_STEP = 0x1357
 _FEET_PER_MINUTE = 60.0 / FOOT
 
 
-def add_tcas(t: Table, world: World) -> None:
+def add_tcas(t: DatarefTable, world: World) -> None:
     """Add what X-Plane says of all targets."""
     def state(n: int) -> AircraftState | Other:
         return world.others[n - 1] if n else world.state

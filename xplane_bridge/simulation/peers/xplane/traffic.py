@@ -23,17 +23,23 @@ from collections.abc import Sequence
 from functools import partial
 
 from xplane_bridge.simulation.peers.world import AIRCRAFT_COUNT, Other, World
-from xplane_bridge.simulation.peers.xplane.entries import element, Read, replaced, Table, Write
+from xplane_bridge.simulation.peers.xplane.entries import (
+    DatarefTable,
+    element,
+    Read,
+    replaced,
+    Write,
+)
 
 
-def add_traffic(t: Table, world: World) -> None:
+def add_traffic(t: DatarefTable, world: World) -> None:
     """Add aircraft 1 to 19 under their legacy names, then the newer names for all."""
     for n in range(1, AIRCRAFT_COUNT):
         _other(t, world, n, f'sim/multiplayer/position/plane{n}_')
     _all_controls(t, world)
 
 
-def _other(t: Table, world: World, n: int, base: str) -> None:  # noqa: C901 -- a table of readers
+def _other(t: DatarefTable, world: World, n: int, base: str) -> None:  # noqa: C901 -- a table of readers
     # A reset of the flight creates new aircraft, so none is kept here.
     def plane() -> Other:
         return world.others[n - 1]
@@ -87,7 +93,7 @@ def _other(t: Table, world: World, n: int, base: str) -> None:  # noqa: C901 -- 
         t.int_(base + name, partial(read_light, light), partial(write_light, light))
 
 
-def _all_controls(t: Table, world: World) -> None:
+def _all_controls(t: DatarefTable, world: World) -> None:
     """Add the controls of all 20 aircraft under their newer names (4.25)."""
     aircraft = world.aircraft
 

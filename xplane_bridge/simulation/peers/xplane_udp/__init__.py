@@ -16,6 +16,6 @@
 
 from xplane_bridge.simulation.peers.xplane_udp.frontend import XplaneUdpFrontend
 from xplane_bridge.simulation.peers.xplane_udp.options import add_options, make_frontend
-from xplane_bridge.simulation.peers.xplane_udp.xplane import Counters, XPlane
+from xplane_bridge.simulation.peers.xplane_udp.xplane import DatagramCounters, XPlane
 
-__all__ = ['Counters', 'XPlane', 'XplaneUdpFrontend', 'add_options', 'make_frontend']
+__all__ = ['DatagramCounters', 'XPlane', 'XplaneUdpFrontend', 'add_options', 'make_frontend']

@@ -23,8 +23,8 @@ from operator import attrgetter
 from typing import Any
 
 from xplane_bridge.bridges.xplane_udp.protocol import (
-    Quantities,
     quantities,
+    RowQuantities,
     Segment,
     to_segments,
     Value,
@@ -54,7 +54,7 @@ _CONTROLS = {
     'wheel_brake': 'parking_brake',
 }
 
-_NAMES = tuple(field.name for field in fields(Quantities))
+_NAMES = tuple(field.name for field in fields(RowQuantities))
 _all_of = attrgetter(*_NAMES)
 
 
@@ -89,7 +89,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _other_rows(world: World, version: int) -> Mapping[int, tuple[float | None, ...]]:
-    """Return the rows of values that are not among Quantities."""
+    """Return the rows of values that are not among RowQuantities."""
     engines = world.aircraft.state.engines
     rows = {}
     if version in _ENGINE_SPEED_ROW:

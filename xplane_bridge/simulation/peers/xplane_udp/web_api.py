@@ -35,9 +35,9 @@ from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xplane.flight import aircraft_path
 from xplane_bridge.simulation.peers.xplane_udp.web_socket import WebSocketPeer
 from xplane_bridge.simulation.peers.xplane_udp.web_store import (
+    HttpStatusError,
     is_number,
     json_object,
-    RefusedError,
     WebStore,
 )
 
@@ -61,7 +61,7 @@ _NOTHING = b'null'
 Answer = tuple[int, bytes]
 
 
-class WebApi:
+class SimulatedWebApi:
     """The Web API of a started X-Plane 12; ``api`` is a key of APIS, or DISABLED."""
 
     def __init__(self, world: World, api: str = 'v3') -> None:
@@ -79,7 +79,7 @@ class WebApi:
             return 403, b''
         try:
             return self._answer(method, target, body)
-        except RefusedError as refused:
+        except HttpStatusError as refused:
             return refused.status, _json(refused.fields)
 
     def join(self, target: str) -> WebSocketPeer | None:
@@ -125,18 +125,18 @@ class WebApi:
         for name in names:
             if name not in ids:
                 what = kind.removesuffix('s')
-                raise RefusedError(
+                raise HttpStatusError(
                     404, f'invalid_{what}_name', f"{what.capitalize()} {name} doesn't exist")
         start = _read_count(query, 'start', 0)
         limit = _read_count(query, 'limit', len(names))
         if start > len(names):
-            raise RefusedError(400, 'start_out_of_range', 'Start out of range')
+            raise HttpStatusError(400, 'start_out_of_range', 'Start out of range')
         items = [self.store.item(kind, name) for name in names[start:start + limit]]
         fields = query.get('fields', ['all'])[0].split(',')
         if fields != ['all']:
             for field in fields:
                 if items and field not in items[0]:
-                    raise RefusedError(400, 'invalid_field', f'Field {field} does not exist')
+                    raise HttpStatusError(400, 'invalid_field', f'Field {field} does not exist')
             items = [{field: item[field] for field in fields} for item in items]
         return 200, _json({'data': items})
 
@@ -159,10 +159,10 @@ class WebApi:
     def _activate(self, number: int, given: Mapping[str, Any]) -> Answer:
         name = self.store.name(number, 'commands')
         if 'duration' not in given:
-            raise RefusedError(400, 'duration_missing', 'Missing duration parameter')
+            raise HttpStatusError(400, 'duration_missing', 'Missing duration parameter')
         duration = given['duration']
         if not is_number(duration) or not 0.0 <= duration <= _LONGEST_PRESS:
-            raise RefusedError(
+            raise HttpStatusError(
                 400, 'duration_out_of_range', 'Duration is out of valid range')
         if duration == 0.0:
             self.store.press(name)
@@ -190,7 +190,7 @@ class WebApi:
             place = places.pop()
             begin = {'lle_air_start': self._in_the_air, 'lle_ground_start': self._on_the_ground}
             if place not in begin:
-                raise RefusedError(
+                raise HttpStatusError(
                     400, 'missing_scenery', 'All or some scenery for the requested conditions is '
                     'missing')
             begin[place](_member(given, place, dict, place))
@@ -200,9 +200,9 @@ class WebApi:
     def _check_aircraft(self, given: Mapping[str, Any]) -> None:
         path = _member(given, 'path', str, 'aircraft.path')
         if path != aircraft_path(self._world.aircraft.model):
-            raise RefusedError(400, 'missing_aircraft', f"Aircraft {path} doesn't exist")
+            raise HttpStatusError(400, 'missing_aircraft', f"Aircraft {path} doesn't exist")
         if livery := given.get('livery'):
-            raise RefusedError(400, 'missing_livery', f"Livery {livery} doesn't exist")
+            raise HttpStatusError(400, 'missing_livery', f"Livery {livery} doesn't exist")
 
     def _in_the_air(self, given: Mapping[str, Any]) -> None:
         lat, lon, heading = _place(given)
@@ -235,8 +235,8 @@ class WebApi:
         world.flight_time = 0.0
 
 
-def _invalid(field: str) -> RefusedError:
-    return RefusedError(400, 'invalid_value', f'The value provided for {field} is not valid')
+def _invalid(field: str) -> HttpStatusError:
+    return HttpStatusError(400, 'invalid_value', f'The value provided for {field} is not valid')
 
 
 def _place(given: Mapping[str, Any]) -> tuple[float, float, float]:
@@ -268,7 +268,7 @@ def _index(query: Mapping[str, Sequence[str]]) -> int | None:
 def _read_count(query: Mapping[str, Sequence[str]], key: str, default: int) -> int:
     text = query.get(key, [str(default)])[0]
     if not text.isdecimal() or len(text) > 9:
-        raise RefusedError(400, f'{key}_out_of_range', f'{key.capitalize()} out of range')
+        raise HttpStatusError(400, f'{key}_out_of_range', f'{key.capitalize()} out of range')
     return int(text)
 
 

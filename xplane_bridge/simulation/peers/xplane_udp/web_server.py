@@ -28,10 +28,10 @@ from typing import Any, TypeVar
 
 from xplane_bridge.bridges.links.udp import LinkError
 from xplane_bridge.bridges.links.websocket import TextLine
-from xplane_bridge.bridges.links.websocket_frames import check_installed, Frames
+from xplane_bridge.bridges.links.websocket_frames import check_installed, WebSocketConnection
 from xplane_bridge.simulation.peers.http import BoundedHandler, BoundedServer, LARGEST_BODY
 from xplane_bridge.simulation.peers.world import World
-from xplane_bridge.simulation.peers.xplane_udp.web_api import Answer, WebApi
+from xplane_bridge.simulation.peers.xplane_udp.web_api import Answer, SimulatedWebApi
 from xplane_bridge.simulation.peers.xplane_udp.web_socket import WebSocketPeer
 
 # A WebSocket connection of the simulated X-Plane: a thread at one end, frames at the other.
@@ -68,7 +68,7 @@ class WebLine:
             self._line.say(text)
         return True
 
-    def converse(self, connection: socket.socket, frames: Frames) -> None:
+    def converse(self, connection: socket.socket, frames: WebSocketConnection) -> None:
         """Carry messages until either end closes."""
         self._line.carry(connection, frames)
 
@@ -85,7 +85,7 @@ _LOOK = 0.02
 _JOIN_TIMEOUT = 5.0
 
 _T = TypeVar('_T')
-_Call = tuple[Callable[[WebApi], Any], SimpleQueue[Any]]
+_Call = tuple[Callable[[SimulatedWebApi], Any], SimpleQueue[Any]]
 
 
 class WebServer:
@@ -126,7 +126,7 @@ class WebServer:
 
     def begin(self, world: World) -> None:
         """Start X-Plane; nothing of an earlier start is left."""
-        self.web_api = WebApi(world, self._api)
+        self.web_api = SimulatedWebApi(world, self._api)
         self._calls = SimpleQueue()
         self._end_lines()
 
@@ -160,7 +160,7 @@ class WebServer:
 
     # In the threads of connections.
 
-    def ask(self, call: Callable[[WebApi], _T]) -> _T | None:
+    def ask(self, call: Callable[[SimulatedWebApi], _T]) -> _T | None:
         """Return what the next frame answers to a call, or None if no frame will come."""
         answer: SimpleQueue[_T] = SimpleQueue()
         self._calls.put((call, answer))
@@ -173,7 +173,7 @@ class WebServer:
 
     def join(self, target: str) -> WebLine | None:
         """Return the WebSocket there, or None if there is none."""
-        def begin(web_api: WebApi) -> WebLine | None:
+        def begin(web_api: SimulatedWebApi) -> WebLine | None:
             peer = web_api.join(target)
             if peer is None:
                 return None
@@ -229,7 +229,7 @@ class _Handler(BoundedHandler, BaseHTTPRequestHandler):
         if web.without_socket:
             self._send((501, json.dumps({'error_message': web.without_socket}).encode('ascii')))
             return
-        frames = Frames.server(self.headers.items(), self.path, LARGEST_BODY)
+        frames = WebSocketConnection.server(self.headers.items(), self.path, LARGEST_BODY)
         if not frames.is_open:
             self.wfile.write(frames.take())
         elif (line := web.join(self.path)) is not None:

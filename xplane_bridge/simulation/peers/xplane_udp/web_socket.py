@@ -27,9 +27,9 @@ import math
 from typing import Any
 
 from xplane_bridge.simulation.peers.xplane_udp.web_store import (
+    HttpStatusError,
     is_number,
     json_object,
-    RefusedError,
     WebStore,
 )
 
@@ -84,11 +84,12 @@ class WebSocketPeer:
                 raise _invalid('req_id')
             do = self._types.get(str(given.get('type')))
             if do is None:
-                raise RefusedError(400, 'unknown_type', f'Unknown type {given.get("type")}'[:200])
+                raise HttpStatusError(
+                    400, 'unknown_type', f'Unknown type {given.get("type")}'[:200])
             if not isinstance(given.get('params'), dict):
                 raise _invalid('params')
             do(given['params'])
-        except RefusedError as refused:
+        except HttpStatusError as refused:
             result = {'type': 'result', 'success': False, **refused.fields}
         return json.dumps({'req_id': number, **result})
 
@@ -145,7 +146,7 @@ class WebSocketPeer:
             self._shown.pop(number, None)
 
     def _read_indices(self, params: Mapping[str, Any]) -> list[tuple[int, _Indices]]:
-        """Return ids and elements: all of them are fine, or RefusedError is raised."""
+        """Return ids and elements: all of them are fine, or HttpStatusError is raised."""
         read: list[tuple[int, _Indices]] = []
         for item in _items(params, 'datarefs'):
             name = self._store.name(item['id'], 'datarefs')
@@ -193,7 +194,7 @@ class WebSocketPeer:
                 raise _invalid('is_active')
             duration = item.get('duration', 0.0)
             if not is_number(duration) or not 0.0 <= duration <= _LONGEST_HOLD:
-                raise RefusedError(400, 'duration_out_of_range', 'Duration is out of range')
+                raise HttpStatusError(400, 'duration_out_of_range', 'Duration is out of range')
         for item, name in zip(items, names, strict=True):
             duration = item.get('duration', math.inf)
             if not item['is_active']:
@@ -219,9 +220,9 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _out_of_range() -> RefusedError:
-    return RefusedError(400, 'index_out_of_range', 'Dataref array index out of range')
+def _out_of_range() -> HttpStatusError:
+    return HttpStatusError(400, 'index_out_of_range', 'Dataref array index out of range')
 
 
-def _invalid(field: str) -> RefusedError:
-    return RefusedError(400, 'invalid_value', f'The value provided for {field} is not valid')
+def _invalid(field: str) -> HttpStatusError:
+    return HttpStatusError(400, 'invalid_value', f'The value provided for {field} is not valid')

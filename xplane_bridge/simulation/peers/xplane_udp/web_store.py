@@ -46,7 +46,7 @@ _IDS_PER_RUN = 1_000_000
 _FIRST_COMMAND = 500_000
 
 
-class RefusedError(Exception):
+class HttpStatusError(Exception):
     """A request that X-Plane refuses: HTTP status, code and text."""
 
     def __init__(self, status: int, code: str, text: str) -> None:
@@ -92,25 +92,25 @@ class WebStore:
             'value_type': _TYPES[type_], 'is_writable': self._store.is_writable(name)}
 
     def name(self, number: int, kind: str) -> str:
-        """Return the name of a dataref or command. Raises RefusedError."""
+        """Return the name of a dataref or command. Raises HttpStatusError."""
         name = self._names.get(number, '')
         if name not in self.ids[kind]:
             what = kind.removesuffix('s')
-            raise RefusedError(
+            raise HttpStatusError(
                 404, f'invalid_{what}_id', f"{what.capitalize()} {number} doesn't exist")
         return name
 
     # Datarefs.
 
     def check_indices(self, name: str, indices: Collection[int]) -> None:
-        """Raise RefusedError unless these are elements of a dataref."""
+        """Raise HttpStatusError unless these are elements of a dataref."""
         value = self._store.read(name)
         assert value is not None
         if indices and (not value.type.is_array or value.type is DatarefType.BYTES):
-            raise RefusedError(
+            raise HttpStatusError(
                 400, 'not_an_array', 'An index was provided but the dataref is not an array')
         if not all(0 <= index < len(value.values) for index in indices):
-            raise RefusedError(400, 'index_out_of_range', 'Dataref array index out of range')
+            raise HttpStatusError(400, 'index_out_of_range', 'Dataref array index out of range')
 
     def read(self, name: str) -> Any:
         """Return a value as JSON has it: a number, a list of numbers, or base64."""
@@ -122,11 +122,11 @@ class WebStore:
         return shown if value.type.is_array else shown[0]
 
     def write(self, name: str, given: Any, index: int | None, too_few: str) -> None:
-        """Write a value; ``too_few`` is the code for one of another size. Raises RefusedError."""
+        """Write a value; ``too_few`` is the code for one of another size. Raises HttpStatusError."""
         if index is not None:
             self.check_indices(name, (index,))
         if not self._store.is_writable(name):
-            raise RefusedError(
+            raise HttpStatusError(
                 403, 'dataref_is_readonly', 'Attempted to write to a read-only dataref')
         value = self._store.read(name)
         assert value is not None
@@ -139,7 +139,7 @@ class WebStore:
                 values = None
         size = len(value.values) if is_whole else 1
         if not isinstance(values, list) or len(values) != size or not all(map(is_number, values)):
-            raise RefusedError(
+            raise HttpStatusError(
                 400, too_few, 'Provided data is too much or not enough to set all elements')
         self._store.write(name, values, index or 0)
 
@@ -180,11 +180,11 @@ def is_number(value: Any) -> bool:
 
 
 def json_object(text: bytes | str) -> Mapping[str, Any]:
-    """Return the object of a request. Raises RefusedError."""
+    """Return the object of a request. Raises HttpStatusError."""
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        raise RefusedError(400, 'invalid_body', 'The request body is not valid JSON')
+        raise HttpStatusError(400, 'invalid_body', 'The request body is not valid JSON')
     return given

@@ -75,7 +75,7 @@ _ELEMENT = re.compile(r'(.+)\[(\d+)\]')
 
 
 @dataclass(slots=True)
-class Counters:
+class DatagramCounters:
     """Counts of datagrams: handled, rejected as malformed, lost, or without effect here."""
 
     handled: int = 0
@@ -111,7 +111,7 @@ class XPlane:
                  computer: str = COMPUTER) -> None:
         self.world = world
         self.version = version
-        self.counters = Counters()
+        self.counters = DatagramCounters()
         self.data_target = data_target
         self.selected = set(ticked)
         self.next_beacon: float | None = (
@@ -122,7 +122,7 @@ class XPlane:
         self._port = port
         self._data_rate = data_rate
         self._layout = wire.default_layout(version, 'peer', byte_order=byte_order)
-        self._input_layout: wire.Layout | None = None
+        self._input_layout: wire.DataLayout | None = None
         if version < 8:
             self._input_layout = wire.default_layout(version, 'bridge', byte_order=byte_order)
         self._subscriptions: dict[Address, dict[int, _Subscription]] = {}
@@ -185,9 +185,9 @@ class XPlane:
         if self._input_layout is None or data[:4] not in (b'DATA', b'DSEL', b'USEL'):
             return wire.decode(data, 'bridge', self.version, previous=self._layout)
         size = 36 if data[:4] == b'DATA' else 4
-        bare = wire.Layout(self._input_layout.framing, self._input_layout.byte_order)
+        bare = wire.DataLayout(self._input_layout.framing, self._input_layout.byte_order)
         has_trailer = (len(data) - bare.header_size) % size == 1
-        layout = wire.Layout(bare.framing, bare.byte_order, has_trailer)
+        layout = wire.DataLayout(bare.framing, bare.byte_order, has_trailer)
         return wire.decode(data, 'bridge', self.version, layout=layout)
 
     def _set_target(self, message: Message) -> bool:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from xplane_bridge.bridges.protocols.kinds import Kinds
 from xplane_bridge.bridges.sessions import base
-from xplane_bridge.bridges.simpit.protocol import Message, Packet
+from xplane_bridge.bridges.simpit.protocol import Packet, SimpitMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class CockpitWants:
 class CockpitCommand:
     """A command of a cockpit: its packet as received, and what it means, or the packet itself."""
 
-    message: Message | Packet
+    message: SimpitMessage | Packet
     packet: Packet
 
 

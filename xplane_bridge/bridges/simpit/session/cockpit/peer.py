@@ -22,7 +22,7 @@ from xplane_bridge.bridges.sessions.base import PeerState
 
 
 @dataclass(slots=True)
-class Peer:
+class CockpitPeer:
     """
     The facts of which each tells something else about a cockpit; ``shown`` follows from them.
 

@@ -31,10 +31,10 @@ from xplane_bridge.bridges.simpit.protocol import (
     Framing,
     Handshake,
     HandshakeType,
-    Message,
     Packet,
     Profile,
     PROFILES,
+    SimpitMessage,
 )
 from xplane_bridge.bridges.simpit.session.cockpit.events import (
     CockpitCommand,
@@ -42,7 +42,7 @@ from xplane_bridge.bridges.simpit.session.cockpit.events import (
     CockpitStatistics,
     CockpitWants,
 )
-from xplane_bridge.bridges.simpit.session.cockpit.peer import Peer
+from xplane_bridge.bridges.simpit.session.cockpit.peer import CockpitPeer
 from xplane_bridge.bridges.simpit.session.dialect import AUTO, chosen_profile
 from xplane_bridge.bridges.simpit.session.events import Presence
 from xplane_bridge.bridges.simpit.session.requests.channels import registrable
@@ -164,7 +164,7 @@ class CockpitSession(Session):
         self._stream = Search(
             (self.chosen.framing,) if self.chosen else ('cobs', 'aa50'), b'')
         self._rest = b''
-        self._peer = Peer()
+        self._peer = CockpitPeer()
         # Whether it may register, and has done or commanded anything; whether a SYN waits for the
         # game.
         self._greeted = False
@@ -302,7 +302,7 @@ class CockpitSession(Session):
             events += self.expired()
         return events
 
-    def _decode(self, channel: str, data: Any) -> tuple[Packet, Message | Packet]:
+    def _decode(self, channel: str, data: Any) -> tuple[Packet, SimpitMessage | Packet]:
         profile = self.profile
         assert profile is not None
         row = profile.find('bridge', data.channel)
@@ -348,7 +348,7 @@ class CockpitSession(Session):
         self._look()
         return ()
 
-    def _command(self, packet: Packet, message: Message | Packet) -> list[Any]:
+    def _command(self, packet: Packet, message: SimpitMessage | Packet) -> list[Any]:
         """Return the event of a command, unless plugins of its profile would not act on it."""
         profile = self.profile
         assert profile is not None
@@ -391,7 +391,7 @@ class CockpitSession(Session):
         if game.connected and (game.in_flight or anywhere):
             self._answer(simpit.EchoResponse(message.payload[:profile.plugin_payload_limit]))
 
-    def _answer(self, message: Message) -> None:
+    def _answer(self, message: SimpitMessage) -> None:
         profile = self.profile
         if profile is None:
             return

@@ -27,11 +27,11 @@ from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.protocol import (
     ActionGroup,
     Deregister,
-    Message,
     Packet,
     Profile,
     PROFILES,
     Register,
+    SimpitMessage,
 )
 from xplane_bridge.bridges.simpit.session.events import Lapsed, Shared, Statistics, Telemetry
 from xplane_bridge.bridges.simpit.session.flight import SILENCE
@@ -87,7 +87,7 @@ class Requests:
         self._profile: Profile | None = None
         self._leases: Leases[int] = Leases(SILENCE)
         self._came: set[int] = set()
-        self._lasting: dict[str, Message] = {}
+        self._lasting: dict[str, SimpitMessage] = {}
         # Names of those that no request brings: which have a value, and which had one.
         self._known: set[str] = set()
         self._unknown: set[str] = set()
@@ -123,7 +123,7 @@ class Requests:
         self._leases.want((), 0.0)
         self.lapse()
 
-    def begin(self, profile: Profile, now: float) -> list[Message]:
+    def begin(self, profile: Profile, now: float) -> list[SimpitMessage]:
         """Return what registers everything wanted, after an ACK."""
         self._profile = profile
         self._channels.choose(profile)
@@ -138,7 +138,7 @@ class Requests:
                 _COPIES.get(profile.name, _COPIES_LATER)),
             *_register(self._channels.rows)]
 
-    def change(self, channels: Sequence[ChannelName], now: float) -> list[Message]:
+    def change(self, channels: Sequence[ChannelName], now: float) -> list[SimpitMessage]:
         """Return what registers these from now on, and deregisters all others."""
         self._channels.want(channels)
         return self._apply((), now)
@@ -146,7 +146,7 @@ class Requests:
     def share(
         self, source: str, channels: Sequence[ChannelName], again: Collection[ChannelName],
         now: float,
-    ) -> list[Message]:
+    ) -> list[SimpitMessage]:
         """
         Return what registers these for a cockpit from now on, and deregisters what nobody wants.
 
@@ -156,7 +156,7 @@ class Requests:
         self._channels.share(source, channels)
         return self._apply(again, now)
 
-    def _apply(self, again: Collection[ChannelName], now: float) -> list[Message]:
+    def _apply(self, again: Collection[ChannelName], now: float) -> list[SimpitMessage]:
         if self._profile is None:
             return []
         old = self._channels.rows
@@ -174,15 +174,15 @@ class Requests:
             *_deregister((channel_id for channel_id in old if channel_id not in self), 1),
             *_register(new), *_anew(renewed)]
 
-    def end(self) -> list[Message]:
+    def end(self) -> list[SimpitMessage]:
         """Return what deregisters everything."""
         return list(_deregister(self._channels.rows, 1))
 
-    def repeat(self) -> list[Message]:
+    def repeat(self) -> list[SimpitMessage]:
         """Return what registers everything once more: the first time may have been lost."""
         return _anew(list(self._channels.rows))
 
-    def due(self, now: float) -> list[Message]:
+    def due(self, now: float) -> list[SimpitMessage]:
         """Return what registers missing channels again, and what may have been lost, in flight."""
         missing = self._leases.due(now)
         if any(self._channels.is_steady(channel_id) for channel_id in missing):
@@ -270,7 +270,7 @@ class Requests:
         """Return whether one of those is registered that every flight has."""
         return bool(self._channels.lasting)
 
-    def on_message(self, packet: Packet, message: Message | Packet, now: float) -> list[Any]:
+    def on_message(self, packet: Packet, message: SimpitMessage | Packet, now: float) -> list[Any]:
         """Process a packet on a registered channel; return its events."""
         name = self.name(packet.channel)
         self._statistics.updates[name or f'channel {packet.channel}'] += 1
@@ -289,7 +289,7 @@ class Requests:
             events.append(Shared(name, packet))
         return events
 
-    def _telemetry(self, name: str, packet: Packet, message: Message | Packet) -> Telemetry:
+    def _telemetry(self, name: str, packet: Packet, message: SimpitMessage | Packet) -> Telemetry:
         if isinstance(message, Packet):
             return Telemetry(0, {}, packet)
         if isinstance(message, simpit.SphereOfInfluence | simpit.VesselName):
@@ -301,7 +301,7 @@ class Requests:
             if other in self._lasting}
         return Telemetry(0, {name: message}, packet, beside)
 
-    def tells_silence(self, message: Message | Packet) -> bool:
+    def tells_silence(self, message: SimpitMessage | Packet) -> bool:
         """Return whether the silence beside this message may say that no action group is on."""
         return (
             self._profile is PROFILES['v1'] and _STATUS_OF_V1.id in self
@@ -324,15 +324,15 @@ class Requests:
         self._lose()
 
 
-def _register(ids: Iterable[int]) -> Iterable[Message]:
+def _register(ids: Iterable[int]) -> Iterable[SimpitMessage]:
     return map(Register, _slices([*ids]))
 
 
-def _deregister(ids: Iterable[int], copies: int) -> Iterable[Message]:
+def _deregister(ids: Iterable[int], copies: int) -> Iterable[SimpitMessage]:
     return map(Deregister, _slices([*ids] * copies))
 
 
-def _anew(ids: Sequence[int]) -> list[Message]:
+def _anew(ids: Sequence[int]) -> list[SimpitMessage]:
     return [*_deregister(ids, 1), *_register(ids)]
 
 

@@ -27,8 +27,8 @@ from xplane_bridge.bridges.sessions.base import Outgoing, ReadDone, soonest, Tic
 from xplane_bridge.bridges.xplane_udp import protocol as wire
 from xplane_bridge.bridges.xplane_udp.protocol import (
     Data,
+    DataLayout,
     FIRST_WITH_DATAREFS,
-    Layout,
     RposReply,
     RrefReply,
 )
@@ -39,8 +39,8 @@ from xplane_bridge.bridges.xplane_udp.session.commands import (
 )
 from xplane_bridge.bridges.xplane_udp.session.dialect import (
     ask_version,
-    Dialect,
     INTERNAL_VERSION,
+    SpokenDialect,
     VERSION_NUMBERS,
     VERSION_RATE,
 )
@@ -52,7 +52,7 @@ from xplane_bridge.bridges.xplane_udp.session.events import (
     WATCHES,
 )
 from xplane_bridge.bridges.xplane_udp.session.reports import REPORTED
-from xplane_bridge.bridges.xplane_udp.session.requests.aircraft import Aircraft
+from xplane_bridge.bridges.xplane_udp.session.requests.aircraft import AircraftSubscription
 from xplane_bridge.bridges.xplane_udp.session.requests.queue import RequestQueue
 from xplane_bridge.bridges.xplane_udp.session.requests.reads import Reads
 from xplane_bridge.bridges.xplane_udp.session.requests.rows import Rows
@@ -104,7 +104,7 @@ class Requests:
     def __init__(
         self, sources: Sources, rate: int, pacing: float, tickets: Tickets, statistics: Statistics
     ) -> None:
-        self.aircraft: Aircraft | None = None
+        self.aircraft: AircraftSubscription | None = None
         self._sources = sources
         self._rate = rate
         self._pacing = pacing
@@ -123,9 +123,9 @@ class Requests:
         """Return how many wait to be sent."""
         return len(self._queue)
 
-    def _subscribed(self) -> list[tuple[str, Aircraft | Subscription]]:
+    def _subscribed(self) -> list[tuple[str, AircraftSubscription | Subscription]]:
         """Return the subscriptions to datarefs, with their channels."""
-        feeds: list[tuple[str, Aircraft | Subscription]] = []
+        feeds: list[tuple[str, AircraftSubscription | Subscription]] = []
         if self.aircraft is not None:
             feeds += ((TELEMETRY_CHANNEL, self.aircraft),)
         feeds += [(watch.channel, watch.subscription) for watch in self._watches.values()
@@ -169,7 +169,7 @@ class Requests:
         self._end_watch(watch)
         self._begin_watch(watch, now)
 
-    def choose_rows(self, rows: Iterable[int], dialect: Dialect, now: float) -> None:
+    def choose_rows(self, rows: Iterable[int], dialect: SpokenDialect, now: float) -> None:
         """Select these rows besides those for telemetry; raise ValueError for invalid ones."""
         chosen = frozenset(rows)
         check_rows(chosen)
@@ -184,7 +184,7 @@ class Requests:
 
     # What the table says.
 
-    def begin(self, version: int, host: str, dialect: Dialect, now: float) -> None:
+    def begin(self, version: int, host: str, dialect: SpokenDialect, now: float) -> None:
         """Subscribe and select what this version's telemetry needs."""
         self.end(dialect)
         self._version, self._host = version, host
@@ -197,7 +197,7 @@ class Requests:
             self._reports = Subscription(
                 REPORTED, _REPORT_RATE, _REPORT_INDEX, self._pacing, self._statistics)
         if not by_rows:
-            self.aircraft = Aircraft(
+            self.aircraft = AircraftSubscription(
                 self._sources.datarefs[version], self._rate, _STATE_INDEX, self._pacing,
                 self._statistics, version)
         for watch in self._watches.values():
@@ -208,7 +208,7 @@ class Requests:
         if (self._version or 0) >= FIRST_WITH_DATAREFS:
             watch.begin(now)
 
-    def resume(self, dialect: Dialect, now: float, *, restarted: bool = False) -> None:
+    def resume(self, dialect: SpokenDialect, now: float, *, restarted: bool = False) -> None:
         """Request what does not arrive by itself: everything after a restart of X-Plane."""
         at = now if restarted else now + _RESUMING
         for _, feed in self._subscribed():
@@ -247,7 +247,7 @@ class Requests:
         self._end_reads()
         return done
 
-    def leave(self, dialect: Dialect) -> None:
+    def leave(self, dialect: SpokenDialect) -> None:
         """End everything but the reports, which show what was given back."""
         version = self._version
         if version is None:
@@ -263,7 +263,7 @@ class Requests:
         if version >= FIRST_WITH_DATAREFS:
             self._end_rows(dialect.own(version))
 
-    def end(self, dialect: Dialect) -> None:
+    def end(self, dialect: SpokenDialect) -> None:
         """End all of it; waiting requests are not sent any more."""
         version = self._version
         if version is None:
@@ -281,7 +281,7 @@ class Requests:
         # would end an output that the user of X-Plane may have set.
         self._version = None
 
-    def look_back(self, dialect: Dialect) -> None:
+    def look_back(self, dialect: SpokenDialect) -> None:
         """Forget everything: the conversation is over."""
         self.end(dialect)
         self._unsubscribes.disown(self._queue)
@@ -309,13 +309,13 @@ class Requests:
             self._queue.drop(channel)
             self._unsubscribes.end(ending)
 
-    def _end_rows(self, layout: Layout) -> None:
+    def _end_rows(self, layout: DataLayout) -> None:
         self._queue.drop(DATA_CHANNEL)
         self._deselect(layout, self._rows.cancel(), self._rows.selected_at)
         self._rows = self._rows.emptied()
 
     def _deselect(
-        self, layout: Layout, rows: Sequence[int], selected_at: float = -math.inf
+        self, layout: DataLayout, rows: Sequence[int], selected_at: float = -math.inf
     ) -> None:
         """Deselect rows; those that go on arriving, or again, once more."""
         if rows:
@@ -333,7 +333,7 @@ class Requests:
     # What is sent.
 
     def ask(
-        self, dialect: Dialect, now: float, *, probes: bool, silent: bool, answers: bool
+        self, dialect: SpokenDialect, now: float, *, probes: bool, silent: bool, answers: bool
     ) -> list[ReadDone]:
         """
         Request what is due from an X-Plane that is heard or expected; return reads that timed out.
@@ -354,7 +354,7 @@ class Requests:
         self._end_reads()
         return done
 
-    def _ask_feeds(self, dialect: Dialect, now: float, answers: bool) -> None:
+    def _ask_feeds(self, dialect: SpokenDialect, now: float, answers: bool) -> None:
         if self._version is None:
             return
         for channel, feed in self._subscribed():
@@ -409,7 +409,7 @@ class Requests:
         rows = self._rows.deadline if answers or self._reports is None else None
         return soonest(rows, *[feed.deadline for _, feed in self._subscribed()])
 
-    def _probe(self, dialect: Dialect) -> None:
+    def _probe(self, dialect: SpokenDialect) -> None:
         """Probe a silent X-Plane with one dataref, or a row."""
         if self._version is None:
             return
@@ -420,13 +420,13 @@ class Requests:
         layout = dialect.draw_probe(self._version)
         self._select(dialect, self._version, self._rows.probe(layout))
 
-    def _select(self, dialect: Dialect, version: int, selection: bytes | None) -> None:
+    def _select(self, dialect: SpokenDialect, version: int, selection: bytes | None) -> None:
         """Send a selection of rows, preceded by their destination."""
         if selection is not None:
             self._aim(dialect, version)
             self._queue.push(DATA_CHANNEL, [selection])
 
-    def _aim(self, dialect: Dialect, version: int) -> None:
+    def _aim(self, dialect: SpokenDialect, version: int) -> None:
         self._queue.push(DATA_CHANNEL, dialect.target(version, self._host))
 
     # What is heard.
@@ -485,6 +485,6 @@ def _row_name(row: int) -> str:
     return f'row {row}'
 
 
-def _deselection(rows: Iterable[int], layout: Layout, keys: Collection[Key]) -> list[bytes]:
+def _deselection(rows: Iterable[int], layout: DataLayout, keys: Collection[Key]) -> list[bytes]:
     """Return the request that deselects those of the rows."""
     return [wire.encode(wire.Usel(tuple(row for row in rows if row in keys), layout))]

@@ -58,7 +58,7 @@ _EARLY = 0.3
 _FRAME_GAP = 0.5
 
 
-class Aircraft:
+class AircraftSubscription:
     """
     One RREF subscription and the pose by RPOS, both ``rate`` times per second.
 

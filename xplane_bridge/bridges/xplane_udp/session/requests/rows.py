@@ -21,10 +21,10 @@ import math
 
 from xplane_bridge.bridges.sessions.leases import Leases
 from xplane_bridge.bridges.xplane_udp.protocol import (
+    DataLayout,
     Dsel,
     encode,
     HIGHEST_PLAUSIBLE_ROW,
-    Layout,
     Segment,
 )
 
@@ -108,7 +108,7 @@ class Rows:
         self._heard.clear()
         self._group = {}
 
-    def due(self, now: float, layout: Layout, answered: bool) -> bytes | None:
+    def due(self, now: float, layout: DataLayout, answered: bool) -> bytes | None:
         """
         Return the selection to send now, if any: all rows in one datagram.
 
@@ -133,7 +133,7 @@ class Rows:
         self.selected_at = now
         return encode(Dsel(tuple(rows), layout))
 
-    def probe(self, layout: Layout) -> bytes | None:
+    def probe(self, layout: DataLayout) -> bytes | None:
         """
         Return the message that makes a silent X-Plane send one row, if any is wanted.
 

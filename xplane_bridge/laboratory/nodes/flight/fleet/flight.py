@@ -51,7 +51,7 @@ from xplane_bridge.laboratory.control.policy.observation import Numbers
 from xplane_bridge.laboratory.control.policy.observation import Vector as Observation
 from xplane_bridge.laboratory.flights.analysis.quantities import TARGET
 from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
-from xplane_bridge.laboratory.flights.flight import Display, State
+from xplane_bridge.laboratory.flights.flight import Display, FlightState
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.script import ExperimentError, Script
 from xplane_bridge.laboratory.nodes.flight.actions import numbers_to_measurement, Observer
@@ -76,7 +76,7 @@ _OLD = 1.0
 _KINDS = {'fix': NavSatFix, 'air_data': AirData, 'odom': Odometry}
 
 
-class Known:
+class NewestMeasurements:
     """
     The newest that the sensors of a vehicle below a namespace have delivered.
 
@@ -214,7 +214,7 @@ class RosFleetFlight(MultiFlight['OneOfFleet']):
         """Return the messages so far of the first one by topic, and the newest latency (s)."""
         return self._first.traffic()
 
-    def _start(self) -> State:
+    def _start(self) -> FlightState:
         order, use = self.order, self._resources.enter_context
         namespace = order.link.namespace
         node, heard = use(observing(EXPERIMENT, namespace, False, self._monitors))
@@ -252,7 +252,7 @@ class RosFleetFlight(MultiFlight['OneOfFleet']):
             name: FleetObserver(node, one.order.link.namespace, bool(one.order.sensed_by))
             for name, one in self.flights.items()})
 
-    def _step(self, action: Sequence[float] | None, frames: int) -> State:
+    def _step(self, action: Sequence[float] | None, frames: int) -> FlightState:
         steppers = {name: one.stepper for name, one in self.flights.items()}
         # One that was trimmed is ahead, by less than a frame.
         stamp = max(stepper.stamp for stepper in steppers.values())
@@ -281,7 +281,7 @@ class RosFleetFlight(MultiFlight['OneOfFleet']):
             going = stepper.look() and going
         return self._looked(not going)
 
-    def _looked(self, is_over: bool) -> State:
+    def _looked(self, is_over: bool) -> FlightState:
         """Do what binds them in the frame that waits."""
         self._whose = ''
         going = self._look(is_over)
@@ -350,7 +350,7 @@ class FleetObserver(Observer):
 
     def __init__(self, node: Node, namespace: str, sensors: bool) -> None:
         super().__init__(node, namespace, True, TARGET, sensors)
-        self.known = Known(node, namespace, self.arrived) if sensors else None
+        self.known = NewestMeasurements(node, namespace, self.arrived) if sensors else None
 
     def _on_sensed(self, data: bytes) -> None:
         # Who waits for the state finds all that is known of it.
