@@ -114,7 +114,7 @@ def test_identification_coverage_counts_a_flight_that_crashed(monkeypatch):
     def crash(flight):
         raise IdentificationError('it crashed at 1.0 s')
 
-    monkeypatch.setattr(coverage, 'of_core', crash)
+    monkeypatch.setattr(coverage, 'read_core', crash)
     job = coverage.Job('c172p', 1, 'tactical', 0, 1.0)
     assert coverage.identified(job) == ('it crashed at 1.0 s', [])
 

@@ -59,8 +59,9 @@ def test_a_flight_that_the_machine_has_lost_is_not_one_that_cannot_be_identified
         raise OSError(errno.ENOSPC, 'No space left on device')
 
     monkeypatch.setattr('xplane_bridge.laboratory.identification.pooled.read_recording', full)
-    found = [identified(
-        IdentificationJob(0, 'a.mcap')), IdentificationJob(1, 'b.mcap').row(REFUSED, 'too short')]
+    found = [
+        identified(IdentificationJob(0, 'a.mcap')),
+        IdentificationJob(1, 'b.mcap').row(REFUSED, 'too short')]
     assert [row['outcome'] for row in found] == [LOST, REFUSED]
     said = list(lines(found, {}))
     assert said[0] == '0 flights of 2 identified, each by itself'

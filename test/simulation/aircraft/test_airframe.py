@@ -172,8 +172,8 @@ def test_a_mode_that_is_too_fast_for_its_steps_diverges(tmp_path, rate):
         assert aircraft.crash is None
         return
     assert aircraft.crash is not None
-    assert (
-        aircraft.crash.kind, aircraft.crash.quantity) == (AirframeEventKind.DIVERGED, 'pitch_rate')
+    assert (aircraft.crash.kind, aircraft.crash.quantity) == (
+        AirframeEventKind.DIVERGED, 'pitch_rate')
     assert aircraft.crash.at < 0.5
     assert 'diverged: its pitch rate was' in str(aircraft.crash)
 

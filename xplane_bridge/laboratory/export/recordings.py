@@ -191,8 +191,8 @@ class _Fields:
             yield TableColumn(name, _kind(of[0]), unit), get
         elif what == NAME:
             if of in _TIMES:
-                yield TableColumn(
-                    name, unit='s'), lambda message: seconds_ns(get(message)) / SECOND_NS
+                column = TableColumn(name, unit='s')
+                yield column, lambda message: seconds_ns(get(message)) / SECOND_NS
             else:
                 yield from self.of(of, f'{name}.', unit, get)
         elif what == ARRAY and of[1] <= _LONGEST_ROW:

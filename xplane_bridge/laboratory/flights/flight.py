@@ -246,7 +246,9 @@ class Flight(ABC):
 
     def _after(self, going: bool) -> FlightState:
         """Return the state by whether something is left to be flown."""
-        return FlightState.READY if going else FlightState.OVER if self.crash is None else FlightState.CRASHED
+        if going:
+            return FlightState.READY
+        return FlightState.OVER if self.crash is None else FlightState.CRASHED
 
     def _go(self, do: Callable[..., FlightState], *arguments: object) -> FlightState:
         try:

@@ -47,7 +47,7 @@ class BodyMotion(NamedTuple):
 
 
 class ImuReading(NamedTuple):
-    """A measured BodyMotion, and the variances of tilt, heading, and each axis of the other two."""
+    """A measured motion, and the variances of tilt, heading, and each axis of the other two."""
 
     motion: BodyMotion
     tilt: float

@@ -15,8 +15,8 @@
 """
 One simulated computer: an aircraft in its world, and the frontends that serve it to the network.
 
-Simulation is all of it except the clock, so that a test can simulate an hour in seconds; Server
-runs it in real time, at a multiple of that, or in lockstep.
+SimulatedComputer is all of it except the clock, so that a test can simulate an hour in seconds;
+Server runs it in real time, at a multiple of that, or in lockstep.
 """
 
 from collections.abc import Callable, Iterator, Sequence

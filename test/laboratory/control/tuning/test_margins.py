@@ -69,8 +69,8 @@ def simple(rudder: float = 1.0) -> LinearModel:
     course = np.eye(9)[where['heading']]
     return LinearModel(
         'simple', 'by hand', 1000.0, speed,
-        tuple(ModelVariable(
-            name, 'SI', speed if name == 'true_airspeed' else 0.0) for name in states),
+        tuple(ModelVariable(name, 'SI', speed if name == 'true_airspeed' else 0.0)
+              for name in states),
         tuple(ModelVariable(name, 'ratio', 0.6 * (name == 'throttle')) for name in inputs),
         tuple(ModelVariable(name, 'SI', 0.0) for name in (*states, 'flight_path_angle', 'course')),
         a, b, np.vstack([np.eye(9), path, course]), np.zeros((11, 4)))

@@ -511,9 +511,10 @@ def test_the_summary_names_the_topics_that_lack_messages():
     assert summary(topics) == (
         '31 messages of 4 topics, 9 (7 of /uav/b, 2 of /uav/a) lost, about 3 (3 of /uav/b) '
         'published between the start and discovery (not known for /uav/d)')
-    many = [SubscribedTopic(
-        f'/{number}', '', object, rosbag2.SequenceNumbers(0, 0, number), messages=1)
-            for number in range(12)]
+    many = [
+        SubscribedTopic(
+            f'/{number}', '', object, rosbag2.SequenceNumbers(0, 0, number), messages=1)
+        for number in range(12)]
     assert '5 of /5, 4 of /4, 6 of 3 other topics) lost' in summary(many)
 
 

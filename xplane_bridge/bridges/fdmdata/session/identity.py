@@ -217,8 +217,8 @@ class Track:
 
     def is_back(self, reply: SensorReply, seconds: float) -> bool:
         """Return whether it is where its last reset has put it, ``seconds`` ago at most."""
-        if self._initial is None or not isinstance(
-            reply, GpsReply | InsReply) or not _is_place(reply):
+        if self._initial is None or not (
+                isinstance(reply, GpsReply | InsReply) and _is_place(reply)):
             return False
         distance = math.hypot(*_moved(self._initial, _Fix(0.0, 0.0, reply)))
         return distance <= _NEAR + abs(reply.airspeed) * seconds

@@ -70,8 +70,8 @@ class Overrides:
     is unconfirmed until then. A value that was seen as we left it and has changed since, in two
     reports, now belongs to another client. Without ``repeats`` what is taken is sent once.
 
-    A datagram that comes late or again may undo what was shown: see SentValues. What it has written
-    is set right, also long after it was given back; other values are others'.
+    A datagram that comes late or again may undo what was shown: see SentValues. What it has
+    written is set right, also long after it was given back; other values are others'.
 
     An X-Plane that was started again may have read what was sent to the one before: that counts
     as taken from it until its report shows that it was not.

@@ -156,8 +156,8 @@ def to_segments(version: int, values: Mapping[str, Value],
     quantity goes into its own row, for a command to X-Plane, with the int32 inputs of 7.4 marked;
     otherwise exactly these rows are filled with whatever is known for them, as X-Plane fills the
     selected rows. Values not given are None, "leave unchanged" or "no data".
-    Raises ValueError for a name that is not a field of RowQuantities or, with rows None, that has no
-    row in this version.
+    Raises ValueError for a name that is not a field of RowQuantities or, with rows None, that has
+    no row in this version.
     """
     check_version(version)
     given = {name: value for name, value in values.items() if value is not None}

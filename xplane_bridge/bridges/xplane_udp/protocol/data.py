@@ -349,8 +349,10 @@ def _with_integers(segment: Segment, integers: tuple[int, ...], layout: DataLayo
     return Segment(segment.index, tuple(values), integers)
 
 
-def _find_layout(data: bytes | bytearray | memoryview, tag: str, size: int, layout: DataLayout | None,
-               previous: DataLayout | None, version: int | None) -> tuple[DataLayout, int]:
+def _find_layout(
+    data: bytes | bytearray | memoryview, tag: str, size: int, layout: DataLayout | None,
+    previous: DataLayout | None, version: int | None,
+) -> tuple[DataLayout, int]:
     """Return the layout of a datagram of items of size bytes, and where the last item ends."""
     if version is not None:
         check_version(version)

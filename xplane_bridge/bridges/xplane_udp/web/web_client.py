@@ -54,9 +54,9 @@ class WebClient:
     """
     Conversations with one X-Plane, which knows datarefs and commands by ids of this run.
 
-    Those raise WebApiRefusedError or another ValueError, or ProtocolError. Two threads may converse, one
-    of them about holds. forget() may be called from any thread. ``socket`` is what is said over
-    the WebSocket, by those that say so.
+    Those raise WebApiRefusedError or another ValueError, or ProtocolError. Two threads may
+    converse, one of them about holds. forget() may be called from any thread. ``socket`` is what
+    is said over the WebSocket, by those that say so.
     """
 
     def __init__(self) -> None:

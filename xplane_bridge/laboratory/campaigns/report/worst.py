@@ -39,7 +39,8 @@ class Worst:
     One of the worst flights.
 
     ``row`` is its row. ``criterion`` is the one with the smallest margin, ``margin`` that margin
-    (CriterionLimits.margin; NaN if it has none). ``files`` are the recording and the log that it left.
+    (CriterionLimits.margin; NaN if it has none). ``files`` are the recording and the log that it
+    left.
     """
 
     row: Row

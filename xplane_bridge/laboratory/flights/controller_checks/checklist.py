@@ -80,11 +80,11 @@ STEPS = (
                'throttle + is more power, 0..1'),
     TargetStep('heading', 'roll', _HEADING, _ALTITUDE, 2.0, 'deg of bank', DEGREE,
                'heading +30 deg',
-               'aileron + is right wing down, headings are clockwise from north, and the body axes of '
-               'imu/data are forward, left, up'),
+               'aileron + is right wing down, headings are clockwise from north, and the body '
+               'axes of imu/data are forward, left, up'),
     TargetStep('altitude', 'altitude', _ALTITUDE, _LARGE, 0.3, 'm', 1.0, 'altitude +30 m',
-               'elevator + is nose up, and a positive rotation about the left axis of imu/data is nose '
-               'down'),
+               'elevator + is nose up, and a positive rotation about the left axis of imu/data is '
+               'nose down'),
 )
 
 

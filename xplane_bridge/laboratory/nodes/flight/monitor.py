@@ -95,8 +95,8 @@ class Monitor:
     """
     Collect a vehicle's telemetry below a namespace.
 
-    ``series`` holds a MessageSeries for each of quantities.QUANTITIES (SI units, radians; heading is
-    continuous); ``counts`` the messages by topic; ``stamps`` the newest stamp by topic;
+    ``series`` holds a MessageSeries for each of quantities.QUANTITIES (SI units, radians; heading
+    is continuous); ``counts`` the messages by topic; ``stamps`` the newest stamp by topic;
     ``latency`` the newest time from a fix's stamp to here, NaN where stamps are simulated time;
     ``diagnostics`` the newest sentence by name; ``crash`` and ``exceedances`` are those of the
     simulated aircraft.

@@ -183,7 +183,8 @@ class StandardControl:
             if self.stepping is not None or not (self._server.simulation.held or world.paused):
                 return StateCode.PLAYING
             # If anything else has advanced the time since, that ended STOPPED too.
-            return StateCode.STOPPED if self._stopped and not world.flight_time else StateCode.PAUSED
+            stopped = self._stopped and not world.flight_time
+            return StateCode.STOPPED if stopped else StateCode.PAUSED
 
         state = self._server.call(look)
         self._stopped = state == StateCode.STOPPED
@@ -193,13 +194,14 @@ class StandardControl:
         """Go to a state. Raises RequestRefusedError."""
         self.check_running()
         if target not in [state.value for state in StateCode]:
-            raise RequestRefusedError(ResultCode.FEATURE_UNSUPPORTED,
-                                      f'state {target} cannot be set; there are '
-                                      f'{", ".join(f"{s.value} ({s.name.lower()})" for s in StateCode)}')
+            raise RequestRefusedError(
+                ResultCode.FEATURE_UNSUPPORTED, f'state {target} cannot be set; there are '
+                f'{", ".join(f"{s.value} ({s.name.lower()})" for s in StateCode)}')
         if target == StateCode.QUITTING:
             if self._quit is None:
-                raise RequestRefusedError(ResultCode.STATE_TRANSITION_ERROR,
-                                          'the node shares its process with others, so it cannot quit')
+                raise RequestRefusedError(
+                    ResultCode.STATE_TRANSITION_ERROR,
+                    'the node shares its process with others, so it cannot quit')
             self.end_stepping('the simulator is quitting')
             self._server.pause(True)
             self._quit()
@@ -216,8 +218,9 @@ class StandardControl:
             self._reset()
             self._stopped = True
         elif target == StateCode.PLAYING and self._server.call(self._is_held):
-            raise RequestRefusedError(ResultCode.STATE_TRANSITION_ERROR,
-                                      'paused by the parameter pause_at: set a later time, or .nan')
+            raise RequestRefusedError(
+                ResultCode.STATE_TRANSITION_ERROR,
+                'paused by the parameter pause_at: set a later time, or .nan')
 
     def reset(self, scope: int) -> None:
         """Reset the given scopes. Raises RequestRefusedError for those that cannot be."""
@@ -244,12 +247,14 @@ class StandardControl:
             raise RequestRefusedError(ResultCode.OPERATION_FAILED, 'other steps are in progress')
         state = self.state
         if state != StateCode.PAUSED:
-            raise RequestRefusedError(ResultCode.OPERATION_FAILED,
-                                      f'{state.name.lower()}: only a paused simulation can be stepped')
+            raise RequestRefusedError(
+                ResultCode.OPERATION_FAILED,
+                f'{state.name.lower()}: only a paused simulation can be stepped')
         if self._server.call(lambda world: world.paused):
-            raise RequestRefusedError(ResultCode.OPERATION_FAILED,
-                                      'paused through its own protocol, which steps do not override: set '
-                                      'the state to playing, then to paused')
+            raise RequestRefusedError(
+                ResultCode.OPERATION_FAILED,
+                'paused through its own protocol, which steps do not override: set the state to '
+                'playing, then to paused')
         self.stepping = Stepping(count)
         return self.stepping
 

@@ -122,7 +122,11 @@ class WebStore:
         return shown if value.type.is_array else shown[0]
 
     def write(self, name: str, given: Any, index: int | None, too_few: str) -> None:
-        """Write a value; ``too_few`` is the code for one of another size. Raises HttpStatusError."""
+        """
+        Write a value; ``too_few`` is the code for one of another size.
+
+        Raises HttpStatusError.
+        """
         if index is not None:
             self.check_indices(name, (index,))
         if not self._store.is_writable(name):
