@@ -26,7 +26,7 @@ from xplane_bridge.bridges.xplane_udp.protocol import Becn
 from xplane_bridge.bridges.xplane_udp.session.dialect import SpokenDialect
 from xplane_bridge.bridges.xplane_udp.session.discovery import Discovery
 from xplane_bridge.bridges.xplane_udp.session.identity import Identity, Sign
-from xplane_bridge.bridges.xplane_udp.session.states import TABLE
+from xplane_bridge.bridges.xplane_udp.session.states import Contact, TABLE
 
 # Without any data for this long, or for some periods of a slow rate, X-Plane counts as away.
 _SILENCE = 1.0
@@ -75,22 +75,22 @@ class Peer(machine.Peer):
         """
         Note what kind of state this is: read with each datagram, and seldom another.
 
-        ``answers``: it is heard. ``silent``: it is not, although it was or should have been.
         ``talks``: requests are made. ``leaves``: it is being left, also for another address.
         ``listens``: it is heard while it is being left. ``unheard``: the first datagram changes
         where it stands.
         """
-        self.answers = self.state in _HEARD
-        self.silent = self.state in _SILENT
-        self.talks = self.answers or self.silent or self.state is State.WAITING
+        self.contact = (
+            Contact.ANSWERS if self.state in _HEARD
+            else Contact.SILENT if self.state in _SILENT else Contact.EXPECTED)
+        self.talks = self.contact is not Contact.EXPECTED or self.state is State.WAITING
         self.leaves = self.state in _LEAVING or self.state in _MOVING
         self.listens = self.state in (State.LEAVING, State.MOVING)
-        self.unheard = not (self.answers or self.listens)
+        self.unheard = not (self.contact is Contact.ANSWERS or self.listens)
 
     @property
     def doubted(self) -> bool:
         """Return whether it may be another run than the one that is known."""
-        return self.state in _SILENT or self.state is State.DOUBTED
+        return self.contact is Contact.SILENT or self.state is State.DOUBTED
 
     @property
     def leaving(self) -> bool:
@@ -145,7 +145,8 @@ class Peer(machine.Peer):
     def recognize(self, version: int | None) -> Iterator[Event]:
         """Adopt the version that was detected or reported; yield what that changes."""
         before = self.dialect.version
-        if version in (None, before) or self.dialect.given is not None or not self.answers:
+        if version in (None, before) or self.dialect.given is not None or (
+                self.contact is not Contact.ANSWERS):
             return
         self.dialect.version = version
         self.had_peer &= self.dialect.has_datarefs
@@ -157,7 +158,7 @@ class Peer(machine.Peer):
 
     def on_beacon(self, beacon: Becn, sender: Address, now: float) -> Iterator[Event]:
         """Yield what a beacon changes; ValueError if it cannot be X-Plane's."""
-        if self.discovery.on_reply(beacon, sender, now, self.answers):
+        if self.discovery.on_reply(beacon, sender, now, self.contact is Contact.ANSWERS):
             yield Event.FOUND if self.address is None else Event.MOVED
 
     def check_timeouts(self, now: float) -> Iterator[Event]:
@@ -167,7 +168,7 @@ class Peer(machine.Peer):
                 yield Event.EXPIRED
         elif self.talks:
             quiet = Event.MUTE if self.discovery.is_heard(now) else Event.GONE
-            if not self.silent:
+            if self.contact is not Contact.SILENT:
                 if now >= self.overdue_at:
                     yield quiet
             elif (quiet is Event.MUTE) != (self.state is State.LOADING):
@@ -184,7 +185,7 @@ class Peer(machine.Peer):
 
     def must_probe(self, now: float) -> bool:
         """Count a probe of a silent one, if it is time; return whether it is."""
-        if not self.silent or now < self._probe_at:
+        if self.contact is not Contact.SILENT or now < self._probe_at:
             return False
         silence = now - self._silent_since
         self._probe_at = now + next(
@@ -199,7 +200,7 @@ class Peer(machine.Peer):
             return self.leaves_at
         if not self.talks:
             return None
-        return self._probe_at if self.silent else self.overdue_at
+        return self._probe_at if self.contact is Contact.SILENT else self.overdue_at
 
     def process(self, event: Event, now: float) -> tuple[Action, ...]:
         """Let something happen; return what to do."""

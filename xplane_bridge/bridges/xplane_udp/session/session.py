@@ -71,6 +71,7 @@ from xplane_bridge.bridges.xplane_udp.session.requests import (
     VERSION_CHANNEL,
 )
 from xplane_bridge.bridges.xplane_udp.session.requests.rows import LISTENING
+from xplane_bridge.bridges.xplane_udp.session.states import Contact
 from xplane_bridge.common.text import printable
 
 BEACON_CHANNEL = 'beacon'
@@ -193,7 +194,7 @@ class XplaneUdpSession(Session):
 
     def missing(self, now: float) -> dict[str, float]:
         """Return since when values are missing, by name."""
-        return {} if self._peer.silent else self._requests.missing(now)
+        return {} if self._peer.contact is Contact.SILENT else self._requests.missing(now)
 
     def missing_rows(self, now: float) -> tuple[int, ...]:
         """Return the rows that are wanted and have not arrived lately."""
@@ -211,7 +212,9 @@ class XplaneUdpSession(Session):
 
     def contradictions(self, now: float) -> tuple[str, ...]:
         """Return where what is commanded, held and reported disagree."""
-        return tuple(self._overrides.contradictions(now)) if self._peer.answers else ()
+        return tuple(
+            self._overrides.contradictions(now)
+            if self._peer.contact is Contact.ANSWERS else ())
 
     # Commands.
 
@@ -327,9 +330,9 @@ class XplaneUdpSession(Session):
         if found is not None:
             self._end_search()
             self._expired += self._recognize(found, now)
-        self._expired += self._requests.ask(
-            peer.dialect, now, probes=peer.must_probe(now), silent=peer.silent,
-            answers=peer.answers)
+        if peer.must_probe(now):
+            self._requests.probe(peer.dialect)
+        self._expired += self._requests.ask(peer.dialect, now, peer.contact)
 
     def _go_on_leaving(self, now: float) -> None:
         """Repeat what is given back until it is shown, then end the reports that show it."""
@@ -384,9 +387,7 @@ class XplaneUdpSession(Session):
             if not (self._requests.left or self._outbox or self._overrides.has_pending):
                 deadlines.append(max(now, self._watched_until))
         elif peer.talks:
-            deadlines += (
-                peer.dialect.deadline,
-                self._requests.deadline(silent=peer.silent, answers=peer.answers))
+            deadlines += peer.dialect.deadline, self._requests.deadline(peer.contact)
         return deadlines
 
     def _recognize(self, version: int | None, now: float) -> list[Any]:

@@ -35,7 +35,18 @@ runs, also while it loads. After a silence its running time shows whether it is 
 
 from __future__ import annotations
 
+from enum import auto, Enum
+
 from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, to
+
+
+class Contact(Enum):
+    """Whether X-Plane answers requests, is expected to, or is silent and only probed."""
+
+    ANSWERS = auto()
+    EXPECTED = auto()
+    SILENT = auto()
+
 
 # Nothing comes any more. What was taken may still be ours: that is seen when it is heard again.
 _SILENCE = Action.END, Action.FORGET, Action.HOLD, Action.DROP

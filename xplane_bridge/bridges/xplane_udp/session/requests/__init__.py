@@ -64,6 +64,7 @@ from xplane_bridge.bridges.xplane_udp.session.requests.unsubscribes import (
     Unsubscribes,
 )
 from xplane_bridge.bridges.xplane_udp.session.requests.watch import Watch
+from xplane_bridge.bridges.xplane_udp.session.states import Contact
 
 TELEMETRY_CHANNEL = 'telemetry'
 REPORT_CHANNEL = 'reports'
@@ -332,21 +333,14 @@ class Requests:
 
     # What is sent.
 
-    def ask(
-        self, dialect: SpokenDialect, now: float, *, probes: bool, silent: bool, answers: bool
-    ) -> list[ReadDone]:
-        """
-        Request what is due from an X-Plane that is heard or expected; return reads that timed out.
-
-        It may be ``silent``: then it is sent only ``probes``. ``answers``: it was heard.
-        """
-        if probes:
-            self._probe(dialect)
+    def ask(self, dialect: SpokenDialect, now: float, contact: Contact) -> list[ReadDone]:
+        """Request what is due while there is such a contact; return reads that timed out."""
+        answers = contact is Contact.ANSWERS
         if asked := dialect.ask(now):
             self._queue.push(VERSION_CHANNEL, asked)
         if answers and self._unsubscribes.unsubscribes:
             self._unsubscribes.ask(now, self._queue, listens=True)
-        if not silent:
+        if contact is not Contact.SILENT:
             self._ask_feeds(dialect, now, answers)
         if not self._reads:
             return []
@@ -383,13 +377,14 @@ class Requests:
         """Remove and return the request whose turn it is."""
         return self._queue.take()
 
-    def deadline(self, *, silent: bool, answers: bool) -> float | None:
+    def deadline(self, contact: Contact) -> float | None:
         """Return when ask() has something."""
+        answers = contact is Contact.ANSWERS
         return soonest(
             self._reads.deadline(self._queue) if self._reads else None,
             self._unsubscribes.deadline(self._queue)
             if answers and self._unsubscribes.unsubscribes else None,
-            None if silent else self._feeds_deadline(answers))
+            None if contact is Contact.SILENT else self._feeds_deadline(answers))
 
     @property
     def last_deadline(self) -> float | None:
@@ -409,7 +404,7 @@ class Requests:
         rows = self._rows.deadline if answers or self._reports is None else None
         return soonest(rows, *[feed.deadline for _, feed in self._subscribed()])
 
-    def _probe(self, dialect: SpokenDialect) -> None:
+    def probe(self, dialect: SpokenDialect) -> None:
         """Probe a silent X-Plane with one dataref, or a row."""
         if self._version is None:
             return
