@@ -60,7 +60,7 @@ def computed(monkeypatch):
     found = SimpleNamespace(forms=())
     monkeypatch.setattr(identify, '_identified', lambda _: (found, None))
     for name, value in {
-            'lines': [], 'as_mapping': {'derivatives': [0.5] * 500}, 'slopes_of': None,
+            'lines': [], 'as_mapping': {'derivatives': [0.5] * 500}, 'collect_slopes': None,
             'flown': None, 'linear_model': SimpleNamespace(to_json=lambda: '.' * 1000)}.items():
         monkeypatch.setattr(identify, name, lambda *_, value=value: value)
 

@@ -434,7 +434,7 @@ def test_ended_together_the_simulator_goes_on_until_all_is_given_back(ros, sim, 
     ending.start()
     bridge.leave()
     ending.join(DEADLINE)
-    assert (bridge.left.owed, bridge.exit_code) == ((), 0)
+    assert (bridge.left.unconfirmed, bridge.exit_code) == ((), 0)
     assert simulator.server.call(
         lambda world: world.aircraft.property_value('fcs/elevator-cmd-norm')) == 0.0
     assert 'may stay as it was left' not in capfd.readouterr().err

@@ -61,7 +61,7 @@ def fly_direct(rounded):
 
     def on_frame(_, state):
         states.append(state)
-        frontend.told()
+        frontend.count_sent()
 
     simulation = SimulatedComputer(
         [frontend], lambda: World(aircraft()), on_frame=on_frame,
