@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Draw the tables of states of all conversations, as diagrams and as sentences.
+Draw the tables of states of all conversations: their words, a diagram and the cells of each.
 
 tools/draw_states.py docs/explanation/sessions.md writes them into the page, below its mark.
 """
@@ -33,32 +33,67 @@ TITLES = {
     'xpc': 'X-Plane Connect', 'xplane_udp': "X-Plane's own UDP"}
 
 
-def diagram(table):
-    """Return the mermaid diagram of a table: an arrow between two states for each way."""
+def diagram(table, teardowns):
+    """
+    Return the mermaid diagram of both tables: an arrow between two states for each way.
+
+    Where a peer stands while it is left is not drawn.
+    """
     ways = defaultdict(list)
-    for state, row in table.items():
+    for key, row in (table | teardowns).items():
+        here = key[0] if isinstance(key, tuple) else key
         for event, cell in row.items():
-            ways[state, cell.state].append(event.name)
+            if key in table or cell.teardown is not None:
+                is_left = cell.teardown is not None and cell.teardown.shown
+                ways[here, cell.teardown if is_left else cell.state or here].append(event.name)
     first, *_ = table
     return '\n'.join([
         '```mermaid', 'stateDiagram-v2', f'    [*] --> {first.name}',
-        *(f'    {state.name} --> {to.name}: {", ".join(happened)}'
+        *(f'    {state.name} --> {to.name}: {", ".join(dict.fromkeys(happened))}'
           for (state, to), happened in ways.items() if state is not to),
         '```'])
 
 
+def about(key):
+    """Return what is said of a row in its first cell."""
+    if isinstance(key, tuple):
+        teardown, state = key
+        return f'{teardown.name}, in **{state.name}**'
+    shown = '' if key.shown == key.name.lower() else f', shown as *{key.shown}*'
+    return f'**{key.name}**: {key.sentence}{shown}'
+
+
+def following(key, cell):
+    """Return where a cell of this row leads."""
+    if cell.teardown is not None and not cell.teardown.shown:
+        return f'ends in **{cell.state.name}**'
+    here = key[1] if isinstance(key, tuple) else key
+    names = [each.name for each in (cell.teardown, cell.state) if each not in (None, here)]
+    return ' in '.join(f'**{name}**' for name in names) or 'stays'
+
+
 def cells(table):
-    """Return a table with a row for each cell; a state is named in its first one."""
+    """Return a table with a row for each cell, equal ones as one; a state is named once."""
     yield '| in | when | next | what is done |'
     yield '|---|---|---|---|'
-    for state, row in table.items():
-        shown = '' if state.shown == state.name.lower() else f', shown as *{state.shown}*'
-        about = f'**{state.name}**: {state.sentence}{shown}'
+    for key, row in table.items():
+        said = about(key)
+        happened = defaultdict(list)
         for event, cell in row.items():
-            following = 'stays' if cell.state is state else f'**{cell.state.name}**'
-            does = '; '.join(action.value for action in cell.actions) or 'nothing else'
-            yield f'| {about} | {event.name}: {event.value} | {following} | {does} |'
-            about = ''
+            happened[cell].append(event.name)
+        for cell, names in happened.items():
+            does = ', '.join(action.name for action in cell.actions)
+            yield f'| {said} | {", ".join(names)} | {following(key, cell)} | {does} |'
+            said = ''
+
+
+def words():
+    """Return what the words of the tables mean: what happens, and what is done."""
+    machine = import_module('xplane_bridge.bridges.sessions.machine')
+    return '\n\n'.join(
+        '\n'.join([f'| {title} | |', '|---|---|',
+                   *(f'| {word.name} | {word.value} |' for word in kind)])
+        for title, kind in (('when', machine.Event), ('what is done', machine.Action)))
 
 
 def section(protocol):
@@ -67,18 +102,19 @@ def section(protocol):
     source = ROOT / 'xplane_bridge' / file
     said = ast.get_docstring(ast.parse(source.read_text(encoding='utf-8')))
     # The first line of the docstring is the file's title.
-    about = said.partition('\n')[2].strip() if said else ''
-    table = import_module(f'xplane_bridge.bridges.{protocol}.session.states').TABLE
+    told = said.partition('\n')[2].strip() if said else ''
+    states = import_module(f'xplane_bridge.bridges.{protocol}.session.states')
+    table, teardowns = states.TABLE, getattr(states, 'TEARDOWN', {})
     link = f'[`{file}`](../../xplane_bridge/{file})'
     return '\n\n'.join([
-        f'## {TITLES.get(protocol, protocol)}', f'{link}. {about}'.strip(), diagram(table),
-        '\n'.join(cells(table))])
+        f'## {TITLES.get(protocol, protocol)}', f'{link}. {told}'.strip(),
+        diagram(table, teardowns), '\n'.join(cells(table | teardowns))])
 
 
 def page():
     """Return the part of the page that is made from the tables."""
     protocols = sorted(path.parts[-3] for path in BRIDGES.glob('*/session/states.py'))
-    return '\n\n'.join(map(section, protocols)) + '\n'
+    return '\n\n'.join([words(), *map(section, protocols)]) + '\n'
 
 
 def put(text):

@@ -15,14 +15,16 @@
 
 
 """
-Change each cell of a table of states, one at a time; print the changes that no test notices.
+Change each cell of the tables of states, one at a time; print the changes that no test notices.
 
 tools/mutate_states.py PROTOCOL [PART] [-- PYTEST_ARGS]
 
-Each mutant removes a cell, drops one of its actions, or leads to another state. The tests are
-those of the protocol's session, or PYTEST_ARGS; PART selects the mutants whose names contain it.
+Each mutant removes a cell, drops one of its actions, leads to another state, or neither begins nor
+ends to leave the peer. The tests are those of the protocol's session, or PYTEST_ARGS; PART selects
+the mutants whose names contain it.
 """
 
+from dataclasses import replace
 import importlib
 import os
 from pathlib import Path
@@ -35,28 +37,34 @@ VARIABLE = 'STATES_MUTANT'
 LONGEST_TEST = 20
 
 
-def mutants(table):
-    """Yield the name of each mutant, its state, what happens, and the cell, None to remove it."""
+def mutants(tables):
+    """Yield the name of each mutant, its row, what happens, and the cell, None to remove it."""
     from xplane_bridge.bridges.sessions.machine import Cell
 
-    for state, row in table.items():
-        for event, cell in row.items():
-            name = f'{state.name} {event.name}'
-            yield f'{name} does nothing', state, event, None
-            for place, action in enumerate(cell.actions):
-                rest = cell.actions[:place] + cell.actions[place + 1:]
-                yield (f'{name} without {place + 1} {action.name}', state, event,
-                       Cell(cell.state, rest))
-            if cell.state is not state and cell.actions:
-                yield f'{name} stays', state, event, Cell(state, cell.actions)
-            others = [each for each in table if each not in (state, cell.state)]
-            for other in others[:1]:
-                yield f'{name} to {other.name}', state, event, Cell(other, cell.actions)
+    cells = [
+        (key, event, cell) for table in tables
+        for key, row in table.items() for event, cell in row.items()]
+    for key, event, cell in cells:
+        *words, state = key if isinstance(key, tuple) else (key,)
+        name = ' '.join(word.name for word in (*words, state, event))
+        yield f'{name} does nothing', key, event, None
+        for place, action in enumerate(cell.actions):
+            rest = cell.actions[:place] + cell.actions[place + 1:]
+            yield (f'{name} without {place + 1} {action.name}', key, event,
+                   replace(cell, actions=rest))
+        if cell.state not in (state, None) and cell.actions:
+            yield f'{name} stays', key, event, Cell(None, cell.actions)
+        if cell.teardown is not None:
+            yield f'{name} without {cell.teardown.name}', key, event, replace(cell, teardown=None)
+        others = [each for each in tables[0] if each not in (state, cell.state)]
+        for other in others[:1]:
+            yield f'{name} to {other.name}', key, event, replace(cell, state=other)
 
 
-def table_of(protocol):
-    """Return the table of a protocol."""
-    return importlib.import_module(f'xplane_bridge.bridges.{protocol}.session.states').TABLE
+def tables_of(protocol):
+    """Return the tables of a protocol."""
+    states = importlib.import_module(f'xplane_bridge.bridges.{protocol}.session.states')
+    return states.TABLE, getattr(states, 'TEARDOWN', {})
 
 
 def mutate():
@@ -64,16 +72,17 @@ def mutate():
     protocol, _, wanted = os.environ[VARIABLE].partition(': ')
     if not wanted:
         return
-    table = table_of(protocol)
-    state, event, cell = next(
-        found for name, *found in mutants(table) if name == wanted)
+    tables = tables_of(protocol)
+    key, event, cell = next(
+        found for name, *found in mutants(tables) if name == wanted)
+    table = next(each for each in tables if key in each)
     # Rows may be shared by states.
-    row = dict(table[state])
+    row = dict(table[key])
     if cell is None:
         del row[event]
     else:
         row[event] = cell
-    table[state] = row
+    table[key] = row
 
 
 def survives(protocol, name, arguments):
@@ -97,7 +106,7 @@ def main(arguments):
     sys.path.insert(0, str(ROOT))
     if not survives(protocol, '', tests):
         sys.exit('The tests fail, or there are none, without any mutant.')
-    names = [name for name, *_ in mutants(table_of(protocol)) if part in name]
+    names = [name for name, *_ in mutants(tables_of(protocol)) if part in name]
     survivors = []
     for number, name in enumerate(names, 1):
         if survives(protocol, name, tests):

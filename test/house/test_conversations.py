@@ -26,7 +26,7 @@ import re
 
 import pytest
 
-from xplane_bridge.bridges.sessions.machine import Action, Event, State
+from xplane_bridge.bridges.sessions.machine import Action, Event, State, Teardown, total
 
 ROOT = Path(__file__).resolve().parents[2]
 BRIDGES = ROOT / 'xplane_bridge/bridges'
@@ -112,8 +112,15 @@ def imports(protocol, tree):
 
 
 def states(protocol):
-    """Return the table of a conversation."""
-    return import_module(f'xplane_bridge.bridges.{protocol}.session.states').TABLE
+    """Return the tables of a conversation: where the peer stands, and while it is left."""
+    found = import_module(f'xplane_bridge.bridges.{protocol}.session.states')
+    return found.TABLE, getattr(found, 'TEARDOWN', {})
+
+
+def cells(protocol):
+    """Return the cells of both tables."""
+    return [
+        cell for table in states(protocol) for row in table.values() for cell in row.values()]
 
 
 def values(tree):
@@ -135,7 +142,7 @@ def table(protocol):
 def state(protocol):
     """Check that only machine.py changes a state."""
     return [f'{name}:{line}' for name, path in files(protocol).items()
-            for line in assigned(parsed(path), 'state')]
+            for word in ('state', 'teardown') for line in assigned(parsed(path), word)]
 
 
 def told(protocol):
@@ -148,8 +155,7 @@ def told(protocol):
 def actions(protocol):
     """Check that the session has a branch for each action of its table, and for no other."""
     wanted = {
-        action.name for row in states(protocol).values() for cell in row.values()
-        for action in cell.actions} - TOLD_BY_BASE
+        action.name for cell in cells(protocol) for action in cell.actions} - TOLD_BY_BASE
     done, has_default = set(), False
     for node in ast.walk(parsed(BRIDGES / protocol / 'session/session.py')):
         if isinstance(node, ast.match_case):
@@ -188,8 +194,34 @@ def rank_of_parts(protocol):
     return found
 
 
+def reached(protocol):
+    """Check that each row is of a state that both tables lead to, and each of these has one."""
+    table, teardowns = states(protocol)
+    rows = total(table, teardowns)
+    found, new = set(), {(State.OFF, Teardown.NONE)}
+    while new:
+        found |= new
+        new = {
+            (cell.state, cell.teardown)
+            for here in new for cell in rows.get(here, {}).values()} - found
+    named = {(state, Teardown.NONE) for state in table}
+    named |= {(state, teardown) for teardown, state in (
+        key for key in teardowns if isinstance(key, tuple))}
+    return [*sorted(map(str, found - rows.keys())), *sorted(map(str, named - found))]
+
+
+def undone(protocol):
+    """Check that one that is off, or not heard yet, is not being left: each has an end."""
+    table, teardowns = states(protocol)
+    return [
+        f'{key} {event}: {cell}' for rows in (table, teardowns) for key, row in rows.items()
+        for event, cell in row.items()
+        if cell.state is not None and cell.state.shown in ('unknown', 'searching', 'closed')
+        and (cell.teardown or (Teardown.NONE if key in table else None)) is not Teardown.NONE]
+
+
 RULES = {rule.__name__: rule for rule in (
-    table, state, told, actions, rank_of_imports, rank_of_parts)}
+    table, state, told, actions, reached, undone, rank_of_imports, rank_of_parts)}
 
 
 @pytest.mark.parametrize('protocol', PROTOCOLS)
@@ -200,7 +232,8 @@ def test_a_conversation_obeys(rule, protocol):
 
 def test_shared_files_change_no_state_but_the_machine_and_tell_none_but_the_base():
     trees = {path.stem: parsed(path) for path in SESSIONS.glob('*.py')}
-    assert {name for name, tree in trees.items() if assigned(tree, 'state')} == {'machine'}
+    for word in ('state', 'teardown'):
+        assert {name for name, tree in trees.items() if assigned(tree, word)} == {'machine'}
     assert {name for name, tree in trees.items() if assigned(tree, 'peer_state')} == {'base'}
     assert {name for name, tree in trees.items() if called(tree, 'PeerChanged')} == {'base'}
 
@@ -208,10 +241,12 @@ def test_shared_files_change_no_state_but_the_machine_and_tell_none_but_the_base
 def test_each_word_of_the_machine_is_in_a_table():
     used = set()
     for protocol in PROTOCOLS:
-        for found, row in states(protocol).items():
-            used |= {found, *row}
-            used |= {each for cell in row.values() for each in (cell.state, *cell.actions)}
-    assert used == {*State, *Event, *Action}
+        for table in states(protocol):
+            for found, row in table.items():
+                used |= {*(found if isinstance(found, tuple) else (found,)), *row}
+        for cell in cells(protocol):
+            used |= {cell.state, cell.teardown, *cell.actions}
+    assert used - {None} == {*State, *Teardown, *Event, *Action}
 
 
 def test_each_protocol_is_here():

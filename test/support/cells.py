@@ -12,21 +12,23 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which cells of a table of states a conversation visits."""
+"""Which cells of its tables of states a conversation visits."""
 
 from contextlib import contextmanager
 
-from xplane_bridge.bridges.sessions.machine import Machine
+from xplane_bridge.bridges.sessions.machine import Machine, Teardown
 
 
 @contextmanager
 def visited():
-    """Yield a set that gets (state, what) of each cell that any machine visits meanwhile."""
+    """Yield a set that gets (row, what) of each cell that any machine visits meanwhile."""
     found = set()
     process = Machine.process
 
     def note(machine, what):
-        found.add((machine.state, what))
+        state, teardown = machine.state, machine.teardown
+        rows = (state,) if teardown is Teardown.NONE else (teardown, (teardown, state))
+        found.update((row, what) for row in rows)
         return process(machine, what)
 
     Machine.process = note
@@ -37,5 +39,5 @@ def visited():
 
 
 def cells(table):
-    """Return (state, what) of each cell of a table that does something."""
-    return {(state, event) for state, row in table.items() for event in row}
+    """Return (row, what) of each cell of a table that does something."""
+    return {(key, event) for key, row in table.items() for event in row}

@@ -26,10 +26,14 @@ from xplane_bridge.bridges.sessions.base import (
 from xplane_bridge.bridges.sessions.machine import (
     Action,
     Cell,
+    end,
     Event,
+    leave,
     Machine,
     Peer,
     State,
+    stay,
+    Teardown,
     to,
     total,
 )
@@ -37,14 +41,19 @@ from xplane_bridge.bridges.sessions.machine import (
 TABLE = {
     State.OFF: {Event.START: to(State.WAITING, Action.BEGIN)},
     State.WAITING: {
-        Event.HEARD: to(State.ANSWERING), Event.STOP: to(State.LEAVING, Action.LEAVE)},
+        Event.HEARD: to(State.ANSWERING), Event.STOP: leave(State.AWAY, Action.LEAVE)},
     State.ANSWERING: {
-        Event.STOP: to(State.LEAVING, Action.LEAVE),
+        Event.STOP: leave(State.ANSWERING, Action.LEAVE),
         Event.GONE: to(State.AWAY, Action.DROP, Action.FORGET)},
     State.AWAY: {
         Event.HEARD: to(State.ANSWERING, Action.RESUME),
         Event.GONE: to(State.AWAY, Action.TELL_STATE, Action.HURRY)},
-    State.LEAVING: {Event.SHOWN: to(State.OFF)},
+}
+TEARDOWN = {
+    Teardown.LEAVING: {
+        Event.SHOWN: end(State.OFF), Event.OTHER: stay(Action.FORGET_TAKEN)},
+    (Teardown.LEAVING, State.AWAY): {
+        Event.HEARD: to(State.ANSWERING), Event.OTHER: stay(Action.TELL)},
 }
 
 
@@ -52,7 +61,7 @@ class _Peer(Peer):
     absence = 'nobody is here'
 
     def __init__(self):
-        super().__init__(TABLE)
+        super().__init__(TABLE, TEARDOWN)
         self.next = ()
         self.due = None
         self.is_held = False
@@ -102,7 +111,7 @@ class _Session(Session):
 
 
 def test_what_a_row_does_not_name_changes_nothing():
-    machine = Machine(TABLE)
+    machine = Machine(TABLE, TEARDOWN)
     for event in Event:
         if event is not Event.START:
             assert machine.process(event) == ()
@@ -110,22 +119,51 @@ def test_what_a_row_does_not_name_changes_nothing():
 
 
 def test_a_cell_leads_to_the_next_state_and_says_what_to_do():
-    machine = Machine(TABLE, State.ANSWERING)
+    machine = Machine(TABLE, TEARDOWN, State.ANSWERING)
     assert machine.process(Event.GONE) == (Action.DROP, Action.FORGET)
     assert machine.state is State.AWAY
 
 
 def test_a_total_table_has_a_cell_for_each_happening():
-    whole = total(TABLE)
-    assert whole.keys() == TABLE.keys()
+    whole = total(TABLE, TEARDOWN)
+    assert whole.keys() == {
+        (state, teardown) for state in TABLE for teardown in (Teardown.NONE, Teardown.LEAVING)}
     assert all(row.keys() == set(Event) for row in whole.values())
-    assert whole[State.AWAY][Event.MUTE] == Cell(State.AWAY)
+    for teardown in (Teardown.NONE, Teardown.LEAVING):
+        assert whole[State.AWAY, teardown][Event.MUTE] == Cell(State.AWAY, (), teardown)
+
+
+def test_one_that_is_left_stands_where_it_did_until_its_own_cells_say_otherwise():
+    machine = Machine(TABLE, TEARDOWN, State.ANSWERING)
+    assert machine.process(Event.STOP) == (Action.LEAVE,)
+    assert (machine.state, machine.teardown) == (State.ANSWERING, Teardown.LEAVING)
+    for event in (Event.STOP, Event.GONE, Event.START):
+        assert machine.process(event) == ()
+        assert (machine.state, machine.teardown) == (State.ANSWERING, Teardown.LEAVING)
+    assert machine.process(Event.OTHER) == (Action.FORGET_TAKEN,)
+    assert machine.process(Event.SHOWN) == ()
+    assert (machine.state, machine.teardown) == (State.OFF, Teardown.NONE)
+
+
+def test_a_cell_for_one_state_comes_before_that_for_wherever_the_peer_stands():
+    machine = Machine(TABLE, TEARDOWN, State.WAITING)
+    machine.process(Event.STOP)
+    assert machine.process(Event.OTHER) == (Action.TELL,)
+    assert machine.process(Event.HEARD) == ()
+    assert (machine.state, machine.teardown) == (State.ANSWERING, Teardown.LEAVING)
+    assert machine.process(Event.OTHER) == (Action.FORGET_TAKEN,)
 
 
 @pytest.mark.parametrize('state', State)
 def test_each_state_is_shown_as_one_that_the_owner_knows(state):
     assert PeerState(state.shown) in PeerState
     assert state.sentence
+
+
+@pytest.mark.parametrize('teardown', Teardown)
+def test_one_that_is_left_is_shown_as_that_wherever_it_stands(teardown):
+    assert teardown.shown == ('' if teardown is Teardown.NONE else PeerState.LEAVING.value)
+    assert teardown.sentence
 
 
 def test_a_change_of_state_comes_before_what_is_done_about_it():

@@ -13,11 +13,12 @@
 # limitations under the License.
 
 """
-State machine of a conversation: the words of its table, and where it stands.
+State machines of a conversation: the words of its tables, and where it stands.
 
-Each protocol has a table in its ``states.py``, made of the words in this module. A table contains
+Two machines are coupled: State says where the peer stands, Teardown whether it is being left. Each
+protocol has their tables in its ``states.py``, made of the words in this module. A table contains
 neither times nor conditions: the protocol's Peer turns messages and time into what happens, and
-its Session does what the table says.
+its Session does what the tables say.
 """
 
 from __future__ import annotations
@@ -50,15 +51,18 @@ class State(Enum):
     SILENT = 'the peer has stopped sending', 'silent'
     AWAY = 'the peer has stopped answering', 'away'
     ABSENT = 'nothing has ever answered', 'away'
-    LEAVING = 'giving back to a peer that was heard', 'leaving'
-    LEAVING_UNHEARD = 'giving back to a peer that answered until then', 'leaving'
-    LEAVING_LOADING = 'giving back to a peer that answers nothing, but runs', 'leaving'
-    LEAVING_AWAY = 'giving back to a peer that answers nothing', 'leaving'
-    LEAVING_ABSENT = 'giving back to a peer that has never answered', 'leaving'
-    LEAVING_DOUBTED = 'giving back, and something answers that may be another peer', 'leaving'
+
+
+class Teardown(Enum):
+    """Whether the peer is being left; ``shown`` is what its owner then sees of any state."""
+
+    def __init__(self, sentence: str, shown: str) -> None:
+        self.sentence = sentence
+        self.shown = shown
+
+    NONE = 'the peer is not being left', ''
+    LEAVING = 'giving back what was taken, after the owner has stopped it', 'leaving'
     MOVING = 'giving back at the old address, before the new one is used', 'leaving'
-    MOVING_LOADING = 'the same, to a peer that answers nothing, but runs', 'leaving'
-    MOVING_AWAY = 'the same, to a peer that answers nothing', 'leaving'
 
 
 class Event(Enum):
@@ -123,39 +127,90 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a table: the next state, and what to do, in this order."""
+    """
+    One cell of a table: where each machine goes, and what to do, in this order.
 
-    state: State
+    A machine for which it names nothing stays where it is.
+    """
+
+    state: State | None = None
     actions: tuple[Action, ...] = ()
+    teardown: Teardown | None = None
 
 
 Table: TypeAlias = Mapping[State, Mapping[Event, Cell]]
-"""The cells of each state that do something; anything else changes nothing."""
+"""The cells of each state, while the peer is not left; anything else changes nothing."""
+
+TeardownTable: TypeAlias = Mapping[Teardown | tuple[Teardown, State], Mapping[Event, Cell]]
+"""The cells while it is left, wherever it stands, or in one state; nor does anything else."""
 
 
 def to(state: State, *actions: Action) -> Cell:
-    """Return the cell that leads to ``state``."""
+    """Return the cell that leads to ``state``, whether the peer is being left or not."""
     return Cell(state, actions)
 
 
-def total(table: Table) -> dict[State, dict[Event, Cell]]:
-    """Return a table with a cell for each event: by default the state stays."""
+def stay(*actions: Action) -> Cell:
+    """Return the cell in which both machines stay."""
+    return Cell(None, actions)
+
+
+def leave(state: State, *actions: Action) -> Cell:
+    """Return the cell that begins to leave a peer, which stands in ``state``."""
+    return Cell(state, actions, Teardown.LEAVING)
+
+
+def move(state: State, *actions: Action) -> Cell:
+    """Return the cell that begins to leave a peer for another address."""
+    return Cell(state, actions, Teardown.MOVING)
+
+
+def end(state: State, *actions: Action) -> Cell:
+    """Return the cell that leads to ``state`` as the peer has been left."""
+    return Cell(state, actions, Teardown.NONE)
+
+
+_STAY = Cell()
+
+
+def total(
+    table: Table, teardowns: TeardownTable
+) -> dict[tuple[State, Teardown], dict[Event, Cell]]:
+    """Return a row for each state of both machines, with a cell that names both for each event."""
+    rows: dict[tuple[State, Teardown], Mapping[Event, Cell]] = {
+        (state, Teardown.NONE): row for state, row in table.items()}
+    for teardown in (key for key in teardowns if isinstance(key, Teardown)):
+        for state in table:
+            rows[state, teardown] = {**teardowns[teardown], **teardowns.get((teardown, state), {})}
     return {
-        state: {event: row.get(event, Cell(state)) for event in Event}
-        for state, row in table.items()}
+        (state, teardown): {
+            event: Cell(cell.state or state, cell.actions, cell.teardown or teardown)
+            for event in Event for cell in (row.get(event, _STAY),)}
+        for (state, teardown), row in rows.items()}
+
+
+_NEVER_LEFT: TeardownTable = {}
 
 
 class Machine:
-    """Where a conversation stands in its table."""
+    """Where a conversation stands in its tables."""
 
-    def __init__(self, table: Table, state: State = State.OFF) -> None:
-        self._cells = total(table)
-        self.state = state
+    def __init__(
+        self, table: Table, teardowns: TeardownTable = _NEVER_LEFT, state: State = State.OFF
+    ) -> None:
+        self._rows = total(table, teardowns)
+        self.state, self.teardown = state, Teardown.NONE
+        # A state has a slow hash: looked up when it changes.
+        self._row = self._rows[state, Teardown.NONE]
 
     def process(self, event: Event) -> tuple[Action, ...]:
-        """Go to the next state; return what to do."""
-        cell = self._cells[self.state][event]
-        self.state = cell.state
+        """Go to the next states; return what to do."""
+        cell = self._row[event]
+        if cell.state is not self.state or cell.teardown is not self.teardown:
+            assert cell.state is not None
+            assert cell.teardown is not None
+            self.state, self.teardown = cell.state, cell.teardown
+            self._row = self._rows[cell.state, cell.teardown]
         return cell.actions
 
 
@@ -166,15 +221,15 @@ class Peer(ABC):
     It turns messages and time into what happens, and knows nothing of what follows.
     """
 
-    def __init__(self, table: Table) -> None:
-        self._machine = Machine(table)
+    def __init__(self, table: Table, teardowns: TeardownTable = _NEVER_LEFT) -> None:
+        self._machine = Machine(table, teardowns)
         # Where the conversation stands: looked at some twenty times for each reply.
-        self.state = self._machine.state
+        self.state, self.teardown = self._machine.state, self._machine.teardown
 
     @property
     def shown(self) -> str:
-        """Return what the owner sees: the value of a PeerState, by default of its state."""
-        return self.state.shown
+        """Return what the owner sees: the value of a PeerState, by default of its states."""
+        return self.teardown.shown or self.state.shown
 
     @property
     @abstractmethod
@@ -193,5 +248,5 @@ class Peer(ABC):
     def process(self, event: Event, now: float) -> tuple[Action, ...]:
         """Let something happen; return what to do."""
         actions = self._machine.process(event)
-        self.state = self._machine.state
+        self.state, self.teardown = self._machine.state, self._machine.teardown
         return actions

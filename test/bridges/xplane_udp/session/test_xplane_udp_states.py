@@ -44,7 +44,7 @@ from xplane_bridge.bridges.xplane_udp.session import (
     Wire,
     XplaneUdpSession,
 )
-from xplane_bridge.bridges.xplane_udp.session.states import TABLE
+from xplane_bridge.bridges.xplane_udp.session.states import TABLE, TEARDOWN
 
 YOKE = YOKES[0]
 NEW = ('10.0.0.3', 49000)
@@ -774,4 +774,4 @@ def test_each_cell_is_visited():
     with visited() as found:
         for script in scripts():
             script()
-    assert cells(TABLE) - found == set()
+    assert cells(TABLE | TEARDOWN) - found == set()

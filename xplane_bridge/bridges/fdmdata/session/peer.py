@@ -22,10 +22,10 @@ import math
 from xplane_bridge.bridges.fdmdata.protocol import Command, Reply, SensorReply
 from xplane_bridge.bridges.fdmdata.session.events import PeerRecognized
 from xplane_bridge.bridges.fdmdata.session.identity import Elsewhere, Identity, PLACED, Track
-from xplane_bridge.bridges.fdmdata.session.states import TABLE
+from xplane_bridge.bridges.fdmdata.session.states import TABLE, TEARDOWN
 from xplane_bridge.bridges.sessions import machine
 from xplane_bridge.bridges.sessions.base import PeerState
-from xplane_bridge.bridges.sessions.machine import Action, Event, State
+from xplane_bridge.bridges.sessions.machine import Action, Event, State, Teardown
 
 # Whether Huginn's data change, and whether they are NaN. Time is passed in, in seconds.
 
@@ -81,10 +81,7 @@ _SILENT = 'Huginn was silent, and counts as restarted'
 _ELSEWHERE = 'the aircraft is suddenly elsewhere, so Huginn was restarted or reset'
 
 _ANSWERING = State.ANSWERING.shown
-_GONE = frozenset({State.ABSENT, State.AWAY, State.LEAVING_ABSENT, State.LEAVING_AWAY})
-_DOUBTED = frozenset({State.DOUBTED, State.LEAVING_DOUBTED})
-_STOPPED = frozenset(
-    state for state in TABLE if state is State.OFF or state.shown == State.LEAVING.shown)
+_GONE = frozenset({State.ABSENT, State.AWAY})
 # Where a reply, whatever it says, may change something.
 _LISTENS = frozenset(
     state for state, row in TABLE.items() if not row.keys().isdisjoint({Event.HEARD, Event.SAME}))
@@ -103,7 +100,7 @@ class Peer(machine.Peer):
     """
 
     def __init__(self, address: str) -> None:
-        super().__init__(TABLE)
+        super().__init__(TABLE, TEARDOWN)
         self.recognized = PeerRecognized(same=True)
         self.unheard = ''
         # These follow from the state; looked up once, they cost nothing for each reply.
@@ -120,23 +117,25 @@ class Peer(machine.Peer):
         doubted = f'Huginn answers again at {address}; finding out if it was restarted'
         self._silences = {
             State.WAITING: f'waiting for the first reply from Huginn at {address}',
-            **dict.fromkeys(_GONE, away), **dict.fromkeys(_DOUBTED, doubted)}
+            **dict.fromkeys(_GONE, away), State.DOUBTED: doubted}
 
     @property
     def shown(self) -> str:
         """Return what the owner sees: of one that answers, what its data show."""
-        shown = self.state.shown
+        shown = super().shown
         return self._health.shown if shown == _ANSWERING else shown
 
     @property
     def absence(self) -> str:
         """Return why Huginn accepts no commands now; empty if it does."""
-        return 'the session is not started' if self.state in _STOPPED else self.silence
+        if self.state is State.OFF or self.teardown is Teardown.LEAVING:
+            return 'the session is not started'
+        return self.silence
 
     @property
     def in_doubt(self) -> bool:
         """Return whether Huginn was silent, and it is not known yet whether it is the same."""
-        return self.state in (State.AWAY, State.LEAVING_AWAY, *_DOUBTED)
+        return self.state in (State.AWAY, State.DOUBTED)
 
     @property
     def has_changed(self) -> bool:
@@ -175,7 +174,7 @@ class Peer(machine.Peer):
         resets = self.resets(now)
         found = self._track.follow(reply, asked_at, now, expected=resets)
         self.hurries = found is Elsewhere.PERHAPS
-        if self._track.goes_on and self.state in _DOUBTED:
+        if self._track.goes_on and self.state is State.DOUBTED:
             self.recognized = PeerRecognized(same=True)
             return (Event.SAME,)
         if resets:
@@ -217,10 +216,10 @@ class Peer(machine.Peer):
             self.unheard = self.silence
         if event is Event.GONE:
             self._track.on_silence()
-        was_doubted = self.state in _DOUBTED
+        before = self.state
         actions = super().process(event, now)
         state = self.state
-        if state in _DOUBTED and not was_doubted:
+        if state is State.DOUBTED and before is not state:
             self._identity.begin(now)
         self.silence = self._silences.get(state, '')
         self.is_gone, self.listens = state in _GONE, state in _LISTENS

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Where a conversation with Huginn stands: its table of states.
+Where a conversation with Huginn stands: its tables of states.
 
 Huginn answers requests only. It reads what was sent to it while it was frozen, and so one
 request from before a silence is kept: only the same Huginn can answer it. Of one that answers,
@@ -33,7 +33,25 @@ its data show more: *held*, if they do not change for 2 s, and *broken*, if they
 
 from __future__ import annotations
 
-from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, to
+from xplane_bridge.bridges.sessions.machine import (
+    Action,
+    end,
+    Event,
+    leave,
+    State,
+    Table,
+    Teardown,
+    TeardownTable,
+    to,
+)
+
+_LEAVE = Action.DROP, Action.LEAVE
+_FOUND = to(State.ANSWERING, Action.BEGIN)
+_EXCHANGED = to(State.ANSWERING, Action.FORGET_TAKEN, Action.TELL)
+_HEARD_AGAIN = to(State.DOUBTED, Action.BEGIN)
+_SAME = to(State.ANSWERING, Action.FORGET_PROBE, Action.SEND_RELEASES, Action.TELL)
+_OTHER = to(State.ANSWERING, Action.FORGET_PROBE, Action.FORGET_TAKEN, Action.TELL)
+_IN_VAIN = end(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.FORGET_PROBE)
 
 # Huginn answers the requests that it has not read, when it is only frozen: one of them is kept.
 TABLE: Table = {
@@ -41,55 +59,39 @@ TABLE: Table = {
         Event.START: to(State.WAITING, Action.FORGET_TAKEN, Action.BEGIN),
         Event.STOP: to(State.OFF, Action.DROP)},
     State.WAITING: {
-        Event.STOP: to(State.LEAVING_ABSENT, Action.DROP, Action.LEAVE),
+        Event.STOP: leave(State.ABSENT, *_LEAVE),
         Event.HEARD: to(State.ANSWERING),
         Event.GONE: to(State.ABSENT, Action.SETTLE)},
     State.ABSENT: {
-        Event.STOP: to(State.LEAVING_ABSENT, Action.DROP, Action.LEAVE),
-        Event.HEARD: to(State.ANSWERING, Action.BEGIN)},
+        Event.STOP: leave(State.ABSENT, *_LEAVE),
+        Event.HEARD: _FOUND},
     State.ANSWERING: {
-        Event.STOP: to(State.LEAVING, Action.DROP, Action.LEAVE),
-        Event.OTHER: to(State.ANSWERING, Action.FORGET_TAKEN, Action.TELL),
+        Event.STOP: leave(State.ANSWERING, *_LEAVE),
+        Event.OTHER: _EXCHANGED,
         Event.GONE: to(State.AWAY, Action.KEEP, Action.SETTLE, Action.FORGET)},
     State.AWAY: {
         # It may be frozen, and read this later.
-        Event.STOP: to(State.LEAVING_AWAY, Action.DROP, Action.LEAVE, Action.SEND_RELEASES),
-        Event.HEARD: to(State.DOUBTED, Action.BEGIN)},
+        Event.STOP: leave(State.AWAY, *_LEAVE, Action.SEND_RELEASES),
+        Event.HEARD: _HEARD_AGAIN},
     State.DOUBTED: {
-        Event.STOP: to(State.LEAVING_DOUBTED, Action.DROP, Action.LEAVE),
-        Event.SAME: to(State.ANSWERING, Action.FORGET_PROBE, Action.SEND_RELEASES, Action.TELL),
-        Event.OTHER: to(State.ANSWERING, Action.FORGET_PROBE, Action.FORGET_TAKEN, Action.TELL)},
+        Event.STOP: leave(State.DOUBTED, *_LEAVE),
+        Event.SAME: _SAME,
+        Event.OTHER: _OTHER},
+}
 
-    State.LEAVING: {
-        Event.START: to(State.WAITING, Action.FORGET_TAKEN, Action.FORGET, Action.BEGIN),
-        Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET),
-        Event.EXPIRED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET),
-        Event.ENDED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET),
-        Event.OTHER: to(State.LEAVING, Action.FORGET_TAKEN, Action.TELL),
-        Event.GONE: to(State.LEAVING_AWAY, Action.KEEP, Action.SETTLE)},
-    State.LEAVING_AWAY: {
-        Event.START: to(
+# It is polled on, so it is still found out where it stands, and who answers after a silence.
+TEARDOWN: TeardownTable = {
+    Teardown.LEAVING: {
+        Event.START: end(
             State.WAITING, Action.FORGET_TAKEN, Action.FORGET, Action.FORGET_PROBE, Action.BEGIN),
-        Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET, Action.FORGET_PROBE),
-        Event.EXPIRED: to(
-            State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.FORGET_PROBE),
-        Event.ENDED: to(
-            State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.FORGET_PROBE),
-        Event.HEARD: to(State.LEAVING_DOUBTED, Action.BEGIN)},
-    State.LEAVING_DOUBTED: {
-        Event.START: to(
-            State.WAITING, Action.FORGET_TAKEN, Action.FORGET, Action.FORGET_PROBE, Action.BEGIN),
-        Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET, Action.FORGET_PROBE),
-        Event.EXPIRED: to(
-            State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.FORGET_PROBE),
-        Event.ENDED: to(
-            State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET, Action.FORGET_PROBE),
-        Event.SAME: to(State.LEAVING, Action.FORGET_PROBE, Action.SEND_RELEASES, Action.TELL),
-        Event.OTHER: to(State.LEAVING, Action.FORGET_PROBE, Action.FORGET_TAKEN, Action.TELL)},
-    State.LEAVING_ABSENT: {
-        Event.START: to(State.WAITING, Action.FORGET_TAKEN, Action.FORGET, Action.BEGIN),
-        Event.SHOWN: to(State.OFF, Action.DROP, Action.FORGET),
-        Event.EXPIRED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET),
-        Event.ENDED: to(State.OFF, Action.DROP, Action.LOOK_BACK, Action.FORGET),
-        Event.HEARD: to(State.LEAVING, Action.BEGIN)},
+        Event.SHOWN: end(State.OFF, Action.DROP, Action.FORGET, Action.FORGET_PROBE),
+        Event.EXPIRED: _IN_VAIN,
+        Event.ENDED: _IN_VAIN},
+    (Teardown.LEAVING, State.ABSENT): {Event.HEARD: _FOUND},
+    (Teardown.LEAVING, State.ANSWERING): {
+        Event.OTHER: _EXCHANGED,
+        # What shows the end of a pause is still outstanding.
+        Event.GONE: to(State.AWAY, Action.KEEP, Action.SETTLE)},
+    (Teardown.LEAVING, State.AWAY): {Event.HEARD: _HEARD_AGAIN},
+    (Teardown.LEAVING, State.DOUBTED): {Event.SAME: _SAME, Event.OTHER: _OTHER},
 }

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from xplane_bridge.bridges.sessions import machine
 from xplane_bridge.bridges.sessions.base import soonest
-from xplane_bridge.bridges.sessions.machine import Event, State
+from xplane_bridge.bridges.sessions.machine import Event, State, Teardown
 from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.protocol import (
     Framing,
@@ -34,7 +34,7 @@ from xplane_bridge.bridges.simpit.session.events import Game, ProfileHint, Profi
 from xplane_bridge.bridges.simpit.session.flight import FlightScene, SILENCE
 from xplane_bridge.bridges.simpit.session.identity import Identity
 from xplane_bridge.bridges.simpit.session.search import Search
-from xplane_bridge.bridges.simpit.session.states import TABLE
+from xplane_bridge.bridges.simpit.session.states import TABLE, TEARDOWN
 
 # Bytes waiting in drivers and adapters are older than our SYN: discarded before it.
 _DRAIN = 0.05
@@ -48,16 +48,11 @@ _FORGOTTEN = 0.1
 # An echo that comes back this long after the last telemetry counts as one without telemetry.
 _ECHO_ALONE = 0.5
 
+_NOT_STARTED = 'the session is not started'
+
 # Tuples, as to look for a state in them takes less time than in sets.
-TALKING = State.STREAMING, State.ANSWERING
-"""A plugin answers, and is talked to."""
-
-LEAVING = State.LEAVING, State.LEAVING_AWAY
-"""What was taken is being given back."""
-
-_CONNECTED = (*TALKING, State.LEAVING)
-_STARTED = (*TALKING, State.CLOSED, State.WAITING, State.AWAY)
-_UNANSWERED = State.AWAY, State.LEAVING_AWAY
+_CONNECTED = State.STREAMING, State.ANSWERING
+_STARTED = *_CONNECTED, State.CLOSED, State.WAITING, State.AWAY
 # Happenings after which there is nothing that the user should check.
 _BY_TELEMETRY = frozenset({Event.HEARD, Event.FLYING, Event.LANDED})
 
@@ -75,7 +70,7 @@ class Peer(machine.Peer):
     def __init__(self, chosen: Profile | None, id_bytes: bytes, name: str) -> None:
         if len(id_bytes) >= simpit.MAX_PAYLOAD:
             raise ValueError(f'{len(id_bytes)} ID bytes, at most {simpit.MAX_PAYLOAD - 1} fit')
-        super().__init__(TABLE)
+        super().__init__(TABLE, TEARDOWN)
         self.search = Search((chosen.framing,) if chosen else ('cobs', 'aa50'), id_bytes)
         self.dialect = SpokenDialect(chosen)
         self.flight = FlightScene()
@@ -89,16 +84,20 @@ class Peer(machine.Peer):
         self._ack = Handshake(HandshakeType.ACK, id_bytes)
         # Until when its silence does not matter.
         self._silence = SILENCE
+        self._sort()
 
-    @property
-    def is_started(self) -> bool:
-        """Return whether the owner has started it, and not stopped."""
-        return self.state in _STARTED
+    def _sort(self) -> None:
+        """
+        Note where it stands: read with each packet, and seldom another.
 
-    @property
-    def connected(self) -> bool:
-        """Return whether it answers."""
-        return self.state in _CONNECTED
+        ``connected``: it answers. ``is_leaving``: what was taken is being given back after the
+        owner's stop. ``talks``: it answers, and is talked to. ``is_started``: the owner has
+        started it, and not stopped.
+        """
+        self.is_leaving = self.teardown is Teardown.LEAVING
+        self.connected = self.state in _CONNECTED
+        self.talks = self.connected and not self.is_leaving
+        self.is_started = self.state in _STARTED and not self.is_leaving
 
     @property
     def listens(self) -> bool:
@@ -113,13 +112,15 @@ class Peer(machine.Peer):
     @property
     def hint(self) -> str:
         """Return what the user should check; empty while all is well."""
-        if self.state in _UNANSWERED:
+        if self.state is State.AWAY:
             return without_answer(self.dialect.chosen)
         return self.dialect.hint
 
     @property
     def absence(self) -> str:
         """Return why nothing obeys commands now; empty if something does."""
+        if self.is_leaving:
+            return _NOT_STARTED
         match self.state:
             case State.CLOSED:
                 return f'{self._name} is not open'
@@ -129,7 +130,7 @@ class Peer(machine.Peer):
                 return f'waiting for the first reply on {self._name}'
             case State.ANSWERING | State.STREAMING:
                 return self._reserve
-        return 'the session is not started'
+        return _NOT_STARTED
 
     @property
     def _reserve(self) -> str:
@@ -150,13 +151,15 @@ class Peer(machine.Peer):
         self.before = self.state
         if event in _BY_TELEMETRY:
             self.dialect.hint = ''
-        return super().process(event, now)
+        actions = super().process(event, now)
+        self._sort()
+        return actions
 
     def check_timeouts(self, now: float) -> Sequence[Event]:
         """Return what has happened because time passed; ask a silent plugin for a sign of life."""
         if self.search.at is None:
             # A missing echo says nothing: plugins before 2.3 echo in the flight scene only.
-            if now < self._heard_at + self._silence or self.state not in TALKING:
+            if now < self._heard_at + self._silence or not self.talks:
                 return ()
             self._silence = min(_LONGEST_SILENCE, 2.0 * self._silence)
             self.search.begin(now)
@@ -182,7 +185,7 @@ class Peer(machine.Peer):
     @property
     def who(self) -> Event:
         """Return whether the plugin that has answered is the one of before."""
-        came_back = self.state in _UNANSWERED and self.identity.is_same
+        came_back = self.state is State.AWAY and self.identity.is_same
         return Event.SAME if self.connected or came_back else Event.OTHER
 
     def on_reply(self, now: float) -> bool:
@@ -209,7 +212,7 @@ class Peer(machine.Peer):
     def settled(self, now: float) -> bool:
         """Consider the bytes behind a SYNACK; return whether they have all arrived."""
         search, dialect = self.search, self.dialect
-        return dialect.deadline is not None and self.state in TALKING and dialect.settled(
+        return dialect.deadline is not None and self.talks and dialect.settled(
             search.framing, search.counters.noise_bytes, now)
 
     # Its profile.
@@ -281,8 +284,8 @@ class Peer(machine.Peer):
     def deadline(self) -> float | None:
         """Return when to look again."""
         silent_at = None
-        if self.state in TALKING and self.search.at is None:
+        if self.talks and self.search.at is None:
             silent_at = self._heard_at + self._silence
         return soonest(
             self.search.deadline, self.search.at, silent_at,
-            self.dialect.deadline if self.state in TALKING else None)
+            self.dialect.deadline if self.talks else None)

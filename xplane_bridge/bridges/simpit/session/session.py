@@ -49,7 +49,7 @@ from xplane_bridge.bridges.simpit.session.evidence import Shows
 from xplane_bridge.bridges.simpit.session.outbox import Outbox
 from xplane_bridge.bridges.simpit.session.overrides import Overrides
 from xplane_bridge.bridges.simpit.session.ownership import STACK
-from xplane_bridge.bridges.simpit.session.peer import LEAVING, Peer, TALKING
+from xplane_bridge.bridges.simpit.session.peer import Peer
 from xplane_bridge.bridges.simpit.session.requests import Requests
 from xplane_bridge.bridges.simpit.session.requests.channels import ChannelName
 from xplane_bridge.bridges.simpit.session.requests.reads import Reads
@@ -70,7 +70,8 @@ _ENDS = {
     State.CLOSED: 'the serial port was lost',
     State.WAITING: 'the conversation was restarted',
     State.AWAY: 'the plugin stopped responding',
-    State.LEAVING: 'the node was deactivated',
+    # Only while it is left.
+    State.ANSWERING: 'the node was deactivated',
 }
 
 
@@ -253,7 +254,7 @@ class SimpitSession(Session):
         A plugin that is silent is sent it too: 0 forces nothing on any.
         """
         self._expired += self._happen((Event.STOP,), now)
-        if self._peer.state is State.LEAVING_AWAY and not self.unconfirmed:
+        if self._peer.is_leaving and not (self._peer.connected or self.unconfirmed):
             self._expired += self._happen((Event.SHOWN,), now)
 
     def set_channels(self, channels: Sequence[ChannelName], now: float) -> None:
@@ -381,7 +382,7 @@ class SimpitSession(Session):
 
     def _check_connected(self) -> Profile:
         """Return the profile to send with; raise PeerAbsentError if there is nobody."""
-        if self._peer.state not in TALKING or self._peer.profile is None:
+        if not self._peer.talks or self._peer.profile is None:
             raise PeerAbsentError(f'not sent: {self.absence}')
         return self._peer.profile
 
@@ -486,7 +487,7 @@ class SimpitSession(Session):
         peer = self._peer
         self._left = self._overrides.left(
             self._name, is_open=peer.state is State.OFF_OPEN,
-            answers=peer.before is State.LEAVING)
+            answers=peer.before is State.ANSWERING)
         self._overrides.disown()
         peer.identity.lose(())
 
@@ -513,9 +514,9 @@ class SimpitSession(Session):
             self._urgent.append(peer.syn(now))
             self.statistics.syns += 1
         self._look_for_damage(now)
-        if peer.state in TALKING:
+        if peer.talks:
             self._talk(now)
-        elif peer.state in LEAVING:
+        elif peer.is_leaving:
             self._go_on_leaving(now)
         self._expired += self._requests.take_news()
         self._expired += self._outbox.ended(now)
@@ -550,15 +551,15 @@ class SimpitSession(Session):
         self._expired += self._happen(overrides.check_timeouts(now), now)
 
     def _deadlines(self, now: float) -> Iterable[float | None]:
-        state = self._peer.state
-        if self._peer.connected:
+        peer = self._peer
+        if peer.connected:
             yield self._reads.deadline
-        if state is State.STREAMING:
+        if peer.state is State.STREAMING:
             yield self._requests.deadline
-        if state in TALKING:
+        if peer.talks:
             yield self._outbox.deadline
             yield self._overrides.deadline
-        if state in LEAVING:
+        if peer.is_leaving:
             yield self._overrides.leaving.deadline
             yield self._overrides.deadline
 
@@ -612,7 +613,7 @@ class SimpitSession(Session):
 
     def _on_echo(self, now: float) -> None:
         """Draw conclusions from an echo that comes back while there is no telemetry."""
-        if self._peer.state is State.LEAVING:
+        if self._peer.is_leaving:
             self._overrides.leaving.on_echo()
         elif self._peer.on_echo(now):
             if not self._peer.dialect.confirmed and self._peer.flight.tries < 2:
@@ -631,7 +632,7 @@ class SimpitSession(Session):
     ) -> Sequence[Any]:
         """Process a packet on a registered channel, which also tells about the flight scene."""
         peer, requests = self._peer, self._requests
-        if peer.state is State.LEAVING:
+        if peer.is_leaving:
             self._overrides.leaving.on_telemetry(now)
             return ()
         if peer.on_reply(now):

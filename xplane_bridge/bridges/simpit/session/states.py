@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Where a conversation with a Kerbal Simpit plugin stands: its table of states.
+Where a conversation with a Kerbal Simpit plugin stands: its tables of states.
 
 Over a serial port, which may disappear. A plugin answers a handshake in every scene of the game,
 and sends telemetry in flight. It is shown as closed, although it is off, after the port was
@@ -37,14 +37,24 @@ lost.
 
 from __future__ import annotations
 
-from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, to
+from xplane_bridge.bridges.sessions.machine import (
+    Action,
+    end,
+    Event,
+    leave,
+    State,
+    Table,
+    Teardown,
+    TeardownTable,
+    to,
+)
 
 _ANEW = to(
     State.WAITING, Action.CLOSE, Action.END, Action.DROP, Action.HOLD, Action.FORGET, Action.CHECK)
 _UNPLUGGED = to(State.CLOSED, Action.CLOSE, Action.END, Action.DROP, Action.HOLD, Action.FORGET)
 _GONE = to(State.AWAY, Action.END, Action.DROP, Action.HOLD, Action.FORGET, Action.CHECK)
-_STOPPED = to(State.LEAVING, Action.END, Action.LEAVE, Action.DROP)
-_OVER = to(State.OFF_OPEN, Action.LOOK_BACK, Action.FORGET)
+_STOPPED = leave(State.ANSWERING, Action.END, Action.LEAVE, Action.DROP)
+_OVER = end(State.OFF_OPEN, Action.LOOK_BACK, Action.FORGET)
 
 TABLE: Table = {
     State.OFF: {
@@ -68,7 +78,7 @@ TABLE: Table = {
     # has answered all the time.
     State.WAITING: {
         Event.START: to(State.WAITING, Action.FORGET, Action.CHECK),
-        Event.STOP: to(State.LEAVING_AWAY, Action.LEAVE),
+        Event.STOP: leave(State.AWAY, Action.LEAVE),
         Event.OPENED: to(State.WAITING, Action.FORGET, Action.CHECK),
         Event.UNPLUGGED: to(State.CLOSED, Action.FORGET),
         Event.OTHER: to(State.ANSWERING, Action.SEND_RELEASES, Action.BEGIN),
@@ -99,7 +109,7 @@ TABLE: Table = {
     },
     State.AWAY: {
         Event.START: to(State.WAITING, Action.FORGET, Action.CHECK),
-        Event.STOP: to(State.LEAVING_AWAY, Action.LEAVE),
+        Event.STOP: leave(State.AWAY, Action.LEAVE),
         Event.OPENED: to(State.WAITING, Action.FORGET, Action.CHECK),
         Event.UNPLUGGED: to(State.CLOSED, Action.FORGET),
         Event.SAME: to(
@@ -107,19 +117,24 @@ TABLE: Table = {
             Action.BEGIN),
         Event.OTHER: to(State.ANSWERING, Action.SEND_RELEASES, Action.BEGIN),
     },
-    State.LEAVING: {
-        Event.START: to(State.WAITING, Action.HOLD, Action.FORGET, Action.CHECK),
-        Event.UNPLUGGED: to(State.OFF_CLOSED, Action.CLOSE, Action.LOOK_BACK, Action.FORGET),
-        Event.SHOWN: _OVER,
+}
+
+# A plugin that answers is talked to until it has read all; one that is away is given it blindly.
+TEARDOWN: TeardownTable = {
+    Teardown.LEAVING: {
         Event.EXPIRED: _OVER,
     },
-    State.LEAVING_AWAY: {
-        Event.START: to(State.WAITING, Action.FORGET, Action.CHECK),
-        Event.UNPLUGGED: to(State.OFF_CLOSED, Action.LOOK_BACK, Action.FORGET),
-        Event.SAME: to(State.LEAVING, Action.RESTORE, Action.SEND_RELEASES),
-        Event.OTHER: to(State.LEAVING, Action.SEND_RELEASES),
-        Event.SHOWN: to(State.OFF_OPEN, Action.FORGET),
-        Event.EXPIRED: _OVER,
+    (Teardown.LEAVING, State.ANSWERING): {
+        Event.START: end(State.WAITING, Action.HOLD, Action.FORGET, Action.CHECK),
+        Event.UNPLUGGED: end(
+            State.OFF_CLOSED, Action.CLOSE, Action.LOOK_BACK, Action.FORGET),
+        Event.SHOWN: _OVER,
+    },
+    (Teardown.LEAVING, State.AWAY): {
+        Event.START: end(State.WAITING, Action.FORGET, Action.CHECK),
+        Event.UNPLUGGED: end(State.OFF_CLOSED, Action.LOOK_BACK, Action.FORGET),
+        Event.SAME: to(State.ANSWERING, Action.RESTORE, Action.SEND_RELEASES),
+        Event.OTHER: to(State.ANSWERING, Action.SEND_RELEASES),
+        Event.SHOWN: end(State.OFF_OPEN, Action.FORGET),
     },
 }
-"""What each happening leads to, by state; what a row does not name changes nothing."""

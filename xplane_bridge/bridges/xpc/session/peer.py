@@ -22,12 +22,12 @@ import math
 
 from xplane_bridge.bridges.sessions import machine
 from xplane_bridge.bridges.sessions.left import Left
-from xplane_bridge.bridges.sessions.machine import Action, Event, State
+from xplane_bridge.bridges.sessions.machine import Action, Event, State, Teardown
 from xplane_bridge.bridges.sessions.round_trip import RoundTrip
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.session.events import PluginVersion
 from xplane_bridge.bridges.xpc.session.identity import Identity
-from xplane_bridge.bridges.xpc.session.states import TABLE
+from xplane_bridge.bridges.xpc.session.states import TABLE, TEARDOWN
 
 # Without any reply for this long, the peer counts as away. Even before, when it has as many
 # requests as it can read in a frame, it is only probed now and then with a small one. Both are
@@ -58,9 +58,6 @@ _NOT_STARTED = 'the session is not started'
 _SILENT = State.LOADING, State.AWAY
 _WAITING = State.WAITING, State.WAITING_LONG
 _PRESENT = State.ANSWERING, State.DOUBTED
-_LEAVING_SILENT = State.LEAVING_LOADING, State.LEAVING_AWAY
-_LEAVING = State.LEAVING, State.LEAVING_UNHEARD, *_LEAVING_SILENT
-_STARTED = *_PRESENT, *_WAITING, *_SILENT
 
 
 class Peer(machine.Peer):
@@ -75,7 +72,7 @@ class Peer(machine.Peer):
         self, address: str, plugin_version: PluginVersion | None, round_trip: RoundTrip, *,
         hears_beacons: bool, port: int | None, identifies: bool,
     ) -> None:
-        super().__init__(TABLE)
+        super().__init__(TABLE, TEARDOWN)
         self.identity = Identity(
             plugin_version, hears_beacons=hears_beacons, port=port, identifies=identifies)
         # Why the last one was another X-Plane than before.
@@ -83,7 +80,7 @@ class Peer(machine.Peer):
         self._address = address
         self._round_trip = round_trip
         self._has_answered = False
-        # The state before the last change.
+        # Where it stood before the last change.
         self._before = State.OFF
         # Since when a reply is outstanding, and when one was last requested.
         self._waiting_since: float | None = None
@@ -101,21 +98,25 @@ class Peer(machine.Peer):
 
     def _sort(self) -> None:
         """
-        Note what kind of state this is: read with each datagram, and seldom another.
+        Note where it stands: read with each datagram, and seldom another.
 
-        ``is_started``: the conversation is not ended, nor about to end. ``is_leaving``: all is
-        given back, until X-Plane shows it or time is up. ``is_silent``: it was asked and did not
-        answer. ``is_doubted``: commands wait until it is known who answers.
+        ``is_leaving``: all is given back, until X-Plane shows it or time is up. The others are of
+        one that is not left. ``is_started``: the conversation has begun. ``is_present``: it
+        answers. ``is_silent``: it was asked and did not answer. ``is_doubted``: commands wait
+        until it is known who answers.
         """
-        self.is_started = self.state in _STARTED
-        self.is_leaving = self.state in _LEAVING
-        self.is_silent = self.state in _SILENT
-        self.is_doubted = self.state in (State.WAITING_LONG, State.DOUBTED)
+        state = self.state
+        self.is_leaving = self.teardown is Teardown.LEAVING
+        self.is_started = state is not State.OFF and not self.is_leaving
+        self.is_present = state in _PRESENT and not self.is_leaving
+        self.is_silent = state in _SILENT and not self.is_leaving
+        self.is_doubted = not self.is_leaving and (
+            state in (State.WAITING_LONG, State.DOUBTED))
 
     @property
     def is_there(self) -> bool:
         """Return whether it answers, or its beacons come."""
-        return self.state in _PRESENT or self.state is State.LOADING
+        return self.is_present or self.is_silent and self.state is State.LOADING
 
     @property
     def has_stopped_answering(self) -> bool:
@@ -124,20 +125,20 @@ class Peer(machine.Peer):
 
     def answers(self, now: float) -> bool:
         """Return whether it answers, in time, and is known to be the same."""
-        return self.state is State.ANSWERING and not self._has_stalled(now)
+        return self.is_present and not self.is_doubted and not self._has_stalled(now)
 
     @property
     def absence(self) -> str:
         """Return why it accepts no commands; empty if it does."""
-        if self.state in _PRESENT:
+        if self.is_present:
             return ''
+        if not self.is_started:
+            return _NOT_STARTED
         if self.state in _WAITING:
             return f'waiting for the first reply from X-Plane Connect at {self._address}'
         if self.state is State.LOADING:
             return f'X-Plane at {self._address} is loading or in a menu, and answers nothing'
-        if self.state is State.AWAY:
-            return f'nothing answers at {self._address}'
-        return _NOT_STARTED
+        return f'nothing answers at {self._address}'
 
     # What happens.
 
@@ -161,10 +162,9 @@ class Peer(machine.Peer):
     @property
     def deadline(self) -> float | None:
         """Return when check_timeouts() has something, None if only messages matter."""
-        state = self.state
-        if state is State.LOADING:
-            return self.identity.beacons_until
-        return self._silent_at if state in _PRESENT or state in _WAITING else None
+        if self.is_silent:
+            return self.identity.beacons_until if self.state is State.LOADING else None
+        return self._silent_at if self.is_started else None
 
     def on_reply(
         self, reply: xpc.Reply, says_state: bool, running_time: float | None, now: float, *,
@@ -183,11 +183,10 @@ class Peer(machine.Peer):
         self._waiting_since = None
         if unanswered:
             self._wait_from(now)
-        state = self.state
-        if state in _SILENT:
+        if self.is_silent:
             self.identity.doubt()
             self._waiting_since = None
-        if state not in _PRESENT and self._is_back(now):
+        if not self.is_present and self._is_back(now):
             self._unread = 0
             yield Event.HEARD
         if isinstance(reply, xpc.PositionReply):
@@ -236,24 +235,29 @@ class Peer(machine.Peer):
 
     def process(self, event: Event, now: float) -> tuple[Action, ...]:
         """Let something happen; return what to do."""
-        before = self.state
+        before, was_leaving = self.state, self.is_leaving
         actions = super().process(event, now)
         if event is Event.OTHER:
             self._waiting_since = None
-        if self.state is not before:
+        if self.state is not before or (self.teardown is Teardown.LEAVING) is not was_leaving:
             self._sort()
             self._before = before
-            self._enter(before, now)
+            if self.is_leaving:
+                if not was_leaving:
+                    self._left_at = now
+                    self._gave_at = -math.inf
+            else:
+                self._enter(before, now)
         return actions
 
     def _enter(self, before: State, now: float) -> None:
-        """Note what counts from now on, in the new state."""
+        """Note what counts from now on, in the new state of one that is not left."""
         if self.state is State.WAITING:
             self._has_answered = False
             self._waiting_since = None
             self.identity.believe()
             self.identity.listen_from(now)
-        elif self.state in _PRESENT:
+        elif self.is_present:
             self._has_answered = True
             if before is State.AWAY:
                 self.identity.listen_from(now)
@@ -264,9 +268,6 @@ class Peer(machine.Peer):
                 self._probe_from(now)
             if self.state is State.AWAY:
                 self.identity.lose()
-        elif self.is_leaving and before not in _LEAVING:
-            self._left_at = now
-            self._gave_at = -math.inf
 
     # Replies that are outstanding.
 
@@ -352,13 +353,13 @@ class Peer(machine.Peer):
     def may_give_back(self) -> bool:
         """Return whether something may be given back, again or for the first time."""
         return (
-            self.state is State.LEAVING or self._gave_at < self._left_at
+            self.state is State.ANSWERING or self._gave_at < self._left_at
             or self._unread + _LARGEST <= _MOST_UNREAD)
 
     @property
     def ask_again_at(self) -> float:
         """Return when to ask again what it has of what was given back."""
-        if self.state in _LEAVING_SILENT or self._unread >= _MOST_UNREAD_QUESTIONS:
+        if self.state in _SILENT or self._unread >= _MOST_UNREAD_QUESTIONS:
             return self._gave_at + _SELDOM_ASK_PERIOD
         return self._gave_at + max(_ASK_PERIOD, self._stall)
 
@@ -376,19 +377,19 @@ class Peer(machine.Peer):
         ``unsettled`` was shown to be given back, and may have been taken since by a late datagram.
         """
         where = f'X-Plane at {self._address}'
-        if not unconfirmed and self._before is State.LEAVING_AWAY:
+        if not unconfirmed and self._before is State.AWAY:
             return Left()
         if not unconfirmed:
             return Left(unsettled, f'{where} has shown that it was given back, and has not '
                         'answered since; if it still runs, and a datagram has come late, '
                         f'{_UNDO}') if unsettled else Left()
-        if self._before is State.LEAVING:
+        if self._before is State.ANSWERING:
             return Left(unconfirmed, f'{where} answers, but does not show within {timeout:g} s '
                         f'that it was given back; to undo it, {_UNDO}', is_error=True)
-        if self._before is State.LEAVING_LOADING:
+        if self._before is State.LOADING:
             return Left(unconfirmed, f'{where} is loading or in a menu, and has not read it yet; '
                         f'if it does not show it when it goes on, {_UNDO}', is_error=True)
-        if self._before is State.LEAVING_UNHEARD:
+        if self._before is State.DOUBTED:
             return Left(unconfirmed, f'{where} has answered until then, and nothing since: it '
                         f'may not have read it; if it still runs, {_UNDO}', is_error=True)
         return Left(unconfirmed, f'{where} does not respond; if it still runs, {_UNDO}')

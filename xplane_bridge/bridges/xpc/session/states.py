@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Where a conversation with an X-Plane Connect plugin stands: its table of states.
+Where a conversation with an X-Plane Connect plugin stands: its tables of states.
 
 The plugin answers requests only. So whether it is there is seen from its replies, and from the
 beacons that it sends once per second, also while X-Plane is loading and answers nothing. From
@@ -34,12 +34,23 @@ told from another (no aircraft is polled, or lockstep) is believed at once.
 
 from __future__ import annotations
 
-from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, to
+from xplane_bridge.bridges.sessions.machine import (
+    Action,
+    end,
+    Event,
+    leave,
+    State,
+    stay,
+    Table,
+    Teardown,
+    TeardownTable,
+    to,
+)
 
 _START = Action.BEGIN, Action.FORGET_TAKEN, Action.FORGET
 # Also to a silent one: one that is loading reads it when it goes on.
 _LEAVE = Action.DROP, Action.LEAVE, Action.FORGET
-_END = Action.LOOK_BACK, Action.CLOSE
+_END = end(State.OFF, Action.LOOK_BACK, Action.CLOSE)
 # Nothing answers any more.
 _SILENCE = Action.DROP_UNLESS_LOCKSTEP, Action.END, Action.FORGET
 # Another X-Plane has no history. Nothing was taken from it, but by commands to the one before
@@ -68,7 +79,7 @@ TABLE: Table = {
         Event.GONE: to(State.AWAY, Action.FORGET),
     },
     State.ANSWERING: {
-        Event.STOP: to(State.LEAVING_UNHEARD, *_LEAVE, Action.END),
+        Event.STOP: leave(State.DOUBTED, *_LEAVE, Action.END),
         Event.STALLED: to(State.DOUBTED),
         Event.ODD: to(State.DOUBTED, Action.HURRY),
         Event.OTHER: to(State.ANSWERING, *_OTHER, Action.END, Action.FORGET_FRAME),
@@ -76,7 +87,7 @@ TABLE: Table = {
         Event.GONE: to(State.AWAY, *_SILENCE),
     },
     State.DOUBTED: {
-        Event.STOP: to(State.LEAVING_UNHEARD, *_LEAVE, Action.END),
+        Event.STOP: leave(State.DOUBTED, *_LEAVE, Action.END),
         Event.ODD: to(State.DOUBTED, Action.HURRY),
         Event.SAME: to(State.ANSWERING),
         Event.OTHER: to(State.DOUBTED, *_OTHER, Action.END, Action.FORGET_FRAME),
@@ -84,47 +95,30 @@ TABLE: Table = {
         Event.GONE: to(State.AWAY, *_SILENCE),
     },
     State.LOADING: {
-        Event.STOP: to(State.LEAVING_LOADING, *_LEAVE),
+        Event.STOP: leave(State.LOADING, *_LEAVE),
         Event.HEARD: to(State.DOUBTED, Action.FORGET_FRAME),
         Event.OTHER: to(State.LOADING, *_OTHER, Action.FORGET_FRAME),
         Event.GONE: to(State.AWAY),
     },
     State.AWAY: {
-        Event.STOP: to(State.LEAVING_AWAY, *_LEAVE),
+        Event.STOP: leave(State.AWAY, *_LEAVE),
         Event.HEARD: to(State.DOUBTED, Action.FORGET_FRAME),
         Event.OTHER: to(State.AWAY, *_OTHER, Action.FORGET_FRAME),
         Event.MUTE: to(State.LOADING),
     },
-    State.LEAVING: {
-        Event.START: to(State.WAITING, *_START),
-        Event.OTHER: to(State.LEAVING, Action.FORGET_TAKEN),
-        Event.SHOWN: to(State.OFF, *_END),
-        Event.EXPIRED: to(State.OFF, *_END),
-        Event.ENDED: to(State.OFF, *_END),
+}
+
+# One that answered when it was left is doubted until it is heard again.
+TEARDOWN: TeardownTable = {
+    Teardown.LEAVING: {
+        Event.START: end(State.WAITING, *_START),
+        Event.HEARD: to(State.ANSWERING),
+        Event.OTHER: stay(Action.FORGET_TAKEN),
+        Event.SHOWN: _END,
+        Event.EXPIRED: _END,
+        Event.ENDED: _END,
     },
-    State.LEAVING_UNHEARD: {
-        Event.START: to(State.WAITING, *_START),
-        Event.HEARD: to(State.LEAVING),
-        Event.OTHER: to(State.LEAVING_UNHEARD, Action.FORGET_TAKEN),
-        Event.SHOWN: to(State.OFF, *_END),
-        Event.EXPIRED: to(State.OFF, *_END),
-        Event.ENDED: to(State.OFF, *_END),
-    },
-    State.LEAVING_LOADING: {
-        Event.START: to(State.WAITING, *_START),
-        Event.HEARD: to(State.LEAVING),
-        Event.OTHER: to(State.LEAVING_LOADING, Action.FORGET_TAKEN),
-        Event.SHOWN: to(State.OFF, *_END),
-        Event.EXPIRED: to(State.OFF, *_END),
-        Event.ENDED: to(State.OFF, *_END),
-    },
-    State.LEAVING_AWAY: {
-        Event.START: to(State.WAITING, *_START),
-        Event.HEARD: to(State.LEAVING),
-        Event.MUTE: to(State.LEAVING_LOADING),
-        Event.OTHER: to(State.LEAVING_AWAY, Action.FORGET_TAKEN),
-        Event.SHOWN: to(State.OFF, *_END),
-        Event.EXPIRED: to(State.OFF, *_END),
-        Event.ENDED: to(State.OFF, *_END),
+    (Teardown.LEAVING, State.AWAY): {
+        Event.MUTE: to(State.LOADING),
     },
 }

@@ -94,10 +94,10 @@ def look_back(
     if not unconfirmed:
         return Left()
     undo = f'to undo it, {_how_to_undo(unconfirmed, version)}'
-    if was in (State.LEAVING, State.MOVING):
+    if was is State.ANSWERING:
         return Left(unconfirmed, (
             f'X-Plane did not show within {patience:g} s that it was given back; {undo}'), True)
-    if was in (State.LEAVING_LOADING, State.MOVING_LOADING):
+    if was is State.LOADING:
         return Left(
             unconfirmed, f'X-Plane is loading, or its data output is not set; {undo}', True)
     return Left(unconfirmed, f'X-Plane was already away; if it comes back as it was, {undo}')

@@ -21,12 +21,12 @@ import math
 
 from xplane_bridge.bridges.sessions import machine
 from xplane_bridge.bridges.sessions.base import Address
-from xplane_bridge.bridges.sessions.machine import Action, Event, State
+from xplane_bridge.bridges.sessions.machine import Action, Event, State, Teardown
 from xplane_bridge.bridges.xplane_udp.protocol import Becn
 from xplane_bridge.bridges.xplane_udp.session.dialect import SpokenDialect
 from xplane_bridge.bridges.xplane_udp.session.discovery import Discovery
 from xplane_bridge.bridges.xplane_udp.session.identity import Identity, Sign
-from xplane_bridge.bridges.xplane_udp.session.states import Contact, TABLE
+from xplane_bridge.bridges.xplane_udp.session.states import Contact, TABLE, TEARDOWN
 
 # Without any data for this long, or for some periods of a slow rate, X-Plane counts as away.
 _SILENCE = 1.0
@@ -41,8 +41,6 @@ _LONGEST_PROBE_PERIOD = 60.0
 # Tuples, as each datagram looks at them: a state has a slow hash.
 _HEARD = (State.ANSWERING, State.DOUBTED)
 _SILENT = (State.LOADING, State.AWAY)
-_LEAVING = (State.LEAVING, State.LEAVING_LOADING, State.LEAVING_AWAY)
-_MOVING = (State.MOVING, State.MOVING_LOADING, State.MOVING_AWAY)
 
 
 class Peer(machine.Peer):
@@ -51,11 +49,11 @@ class Peer(machine.Peer):
 
     ``has_peer``: since it was last silent, it has sent something that was requested. ``had_peer``:
     it has answered requests before. ``heard_at`` is when anything of it arrived last. ``was`` is
-    the state before the present one.
+    the state before the last change.
     """
 
     def __init__(self, address: Address | None, dialect: SpokenDialect, rate: int) -> None:
-        super().__init__(TABLE)
+        super().__init__(TABLE, TEARDOWN)
         self.discovery = Discovery(address)
         self.identity = Identity()
         self.dialect = dialect
@@ -73,18 +71,18 @@ class Peer(machine.Peer):
 
     def _sort(self) -> None:
         """
-        Note what kind of state this is: read with each datagram, and seldom another.
+        Note where it stands: read with each datagram, and seldom another.
 
         ``talks``: requests are made. ``leaves``: it is being left, also for another address.
         ``listens``: it is heard while it is being left. ``unheard``: the first datagram changes
         where it stands.
         """
+        self.leaves = self.teardown is not Teardown.NONE
+        self.listens = self.leaves and self.state is State.ANSWERING
         self.contact = (
-            Contact.ANSWERS if self.state in _HEARD
+            Contact.EXPECTED if self.leaves else Contact.ANSWERS if self.state in _HEARD
             else Contact.SILENT if self.state in _SILENT else Contact.EXPECTED)
         self.talks = self.contact is not Contact.EXPECTED or self.state is State.WAITING
-        self.leaves = self.state in _LEAVING or self.state in _MOVING
-        self.listens = self.state in (State.LEAVING, State.MOVING)
         self.unheard = not (self.contact is Contact.ANSWERS or self.listens)
 
     @property
@@ -95,7 +93,7 @@ class Peer(machine.Peer):
     @property
     def leaving(self) -> bool:
         """Return whether it is being left after the owner's stop."""
-        return self.state in _LEAVING
+        return self.teardown is Teardown.LEAVING
 
     @property
     def absence(self) -> str:
@@ -204,14 +202,16 @@ class Peer(machine.Peer):
 
     def process(self, event: Event, now: float) -> tuple[Action, ...]:
         """Let something happen; return what to do."""
-        before = self.state
+        before, was_left = self.state, self.teardown
         actions = super().process(event, now)
-        if self.state is before:
+        if self.state is before and self.teardown is was_left:
             if before is State.OFF and event in (Event.FOUND, Event.MOVED):
                 self.address = self.discovery.peer
             return actions
         self._sort()
         self.was = before
+        if self.leaves:
+            return actions
         if self.state in (State.OFF, State.SEARCHING, State.WAITING):
             # A new conversation begins, or none is held.
             self.has_peer = self.had_peer = False

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Where a conversation with X-Plane stands: its table of states.
+Where a conversation with X-Plane stands: its tables of states.
 
 X-Plane sends what was requested, so silence shows that it is not there; beacons show that it
 runs, also while it loads. After a silence its running time shows whether it is the same run.
@@ -37,7 +37,20 @@ from __future__ import annotations
 
 from enum import auto, Enum
 
-from xplane_bridge.bridges.sessions.machine import Action, Event, State, Table, to
+from xplane_bridge.bridges.sessions.machine import (
+    Action,
+    Cell,
+    end,
+    Event,
+    leave,
+    move,
+    State,
+    stay,
+    Table,
+    Teardown,
+    TeardownTable,
+    to,
+)
 
 
 class Contact(Enum):
@@ -52,8 +65,8 @@ class Contact(Enum):
 _SILENCE = Action.END, Action.FORGET, Action.HOLD, Action.DROP
 _LEAVE = Action.DROP, Action.END, Action.LEAVE
 _OTHER_FORM = Action.DROP, Action.FORGET_TAKEN, Action.BEGIN
-_MOVED = Action.LOOK_BACK, Action.CLOSE, Action.BEGIN
-_MOVED_TOO_LATE = Action.LOOK_BACK, Action.TELL, Action.CLOSE, Action.BEGIN
+_OTHER_RUN = Action.HOLD, Action.FORGET_TAKEN
+_LEFT = end(State.OFF, Action.LOOK_BACK)
 
 # Before an X-Plane was heard, and while it is silent, no commands and reads are accepted, so none
 # wait.
@@ -63,19 +76,19 @@ TABLE: Table = {
         Event.MOVED: to(State.OFF, Action.CLOSE),
     },
     State.SEARCHING: {
-        Event.STOP: to(State.LEAVING_AWAY),
+        Event.STOP: leave(State.AWAY),
         Event.FOUND: to(State.WAITING, Action.BEGIN),
         Event.MOVED: to(State.WAITING, Action.CLOSE, Action.BEGIN),
     },
     State.WAITING: {
-        Event.STOP: to(State.LEAVING_AWAY, Action.LEAVE),
-        Event.MOVED: to(State.MOVING_AWAY, Action.LEAVE),
+        Event.STOP: leave(State.AWAY, Action.LEAVE),
+        Event.MOVED: move(State.AWAY, Action.LEAVE),
         Event.HEARD: to(State.ANSWERING),
         Event.MUTE: to(State.LOADING, Action.FORGET),
         Event.GONE: to(State.AWAY, Action.FORGET),
     },
     State.ANSWERING: {
-        Event.STOP: to(State.LEAVING, *_LEAVE),
+        Event.STOP: leave(State.ANSWERING, *_LEAVE),
         Event.OTHER: to(
             State.ANSWERING, Action.DROP, Action.HOLD, Action.AGAIN, Action.FORGET_TAKEN),
         Event.UNDERSTOOD: to(State.ANSWERING, Action.BEGIN),
@@ -84,7 +97,7 @@ TABLE: Table = {
         Event.GONE: to(State.AWAY, *_SILENCE),
     },
     State.DOUBTED: {
-        Event.STOP: to(State.LEAVING, Action.RESTORE, *_LEAVE),
+        Event.STOP: leave(State.ANSWERING, Action.RESTORE, *_LEAVE),
         Event.SAME: to(State.ANSWERING, Action.RESTORE, Action.SEND_RELEASES),
         Event.OTHER: to(State.ANSWERING, Action.FORGET_TAKEN),
         Event.CHANGED: to(State.ANSWERING, *_OTHER_FORM),
@@ -93,56 +106,35 @@ TABLE: Table = {
     },
     # Whoever is silent may be the same run, which reads what gives back when it goes on.
     State.LOADING: {
-        Event.STOP: to(State.LEAVING_LOADING, Action.RESTORE, Action.LEAVE),
-        Event.MOVED: to(State.MOVING_LOADING, Action.RESTORE, Action.LEAVE),
+        Event.STOP: leave(State.LOADING, Action.RESTORE, Action.LEAVE),
+        Event.MOVED: move(State.LOADING, Action.RESTORE, Action.LEAVE),
         Event.HEARD: to(State.DOUBTED, Action.RESUME, Action.CHECK),
         Event.GONE: to(State.AWAY),
     },
     State.AWAY: {
-        Event.STOP: to(State.LEAVING_AWAY, Action.RESTORE, Action.LEAVE),
-        Event.MOVED: to(State.MOVING_AWAY, Action.RESTORE, Action.LEAVE),
+        Event.STOP: leave(State.AWAY, Action.RESTORE, Action.LEAVE),
+        Event.MOVED: move(State.AWAY, Action.RESTORE, Action.LEAVE),
         Event.HEARD: to(State.DOUBTED, Action.RESUME, Action.CHECK),
         Event.MUTE: to(State.LOADING),
     },
-    # After the owner's stop.
-    State.LEAVING: {
-        Event.START: to(State.SEARCHING, Action.LOOK_BACK),
-        Event.OTHER: to(State.LEAVING, Action.HOLD, Action.FORGET_TAKEN),
-        Event.SHOWN: to(State.OFF, Action.LOOK_BACK),
-        Event.EXPIRED: to(State.OFF, Action.LOOK_BACK),
-        Event.ENDED: to(State.OFF, Action.LOOK_BACK),
+}
+
+# One that is heard is kept when another address is found, so one that is moved from was silent.
+TEARDOWN: TeardownTable = {
+    Teardown.LEAVING: {
+        Event.START: end(State.SEARCHING, Action.LOOK_BACK),
+        Event.HEARD: to(State.ANSWERING),
+        Event.OTHER: stay(*_OTHER_RUN),
+        Event.SHOWN: _LEFT,
+        Event.EXPIRED: _LEFT,
+        Event.ENDED: _LEFT,
     },
-    State.LEAVING_LOADING: {
-        Event.START: to(State.SEARCHING, Action.LOOK_BACK),
-        Event.HEARD: to(State.LEAVING),
-        Event.SHOWN: to(State.OFF, Action.LOOK_BACK),
-        Event.EXPIRED: to(State.OFF, Action.LOOK_BACK),
-        Event.ENDED: to(State.OFF, Action.LOOK_BACK),
-    },
-    State.LEAVING_AWAY: {
-        Event.START: to(State.SEARCHING, Action.LOOK_BACK),
-        Event.HEARD: to(State.LEAVING),
-        Event.SHOWN: to(State.OFF, Action.LOOK_BACK),
-        Event.EXPIRED: to(State.OFF, Action.LOOK_BACK),
-        Event.ENDED: to(State.OFF, Action.LOOK_BACK),
-    },
-    # For another address. One that is heard is kept, so it was silent.
-    State.MOVING: {
-        Event.STOP: to(State.LEAVING),
-        Event.OTHER: to(State.MOVING, Action.HOLD, Action.FORGET_TAKEN),
-        Event.SHOWN: to(State.WAITING, *_MOVED),
-        Event.EXPIRED: to(State.WAITING, *_MOVED_TOO_LATE),
-    },
-    State.MOVING_LOADING: {
-        Event.STOP: to(State.LEAVING_LOADING),
-        Event.HEARD: to(State.MOVING),
-        Event.SHOWN: to(State.WAITING, *_MOVED),
-        Event.EXPIRED: to(State.WAITING, *_MOVED_TOO_LATE),
-    },
-    State.MOVING_AWAY: {
-        Event.STOP: to(State.LEAVING_AWAY),
-        Event.HEARD: to(State.MOVING),
-        Event.SHOWN: to(State.WAITING, *_MOVED),
-        Event.EXPIRED: to(State.WAITING, *_MOVED_TOO_LATE),
+    Teardown.MOVING: {
+        Event.STOP: Cell(teardown=Teardown.LEAVING),
+        Event.HEARD: to(State.ANSWERING),
+        Event.OTHER: stay(*_OTHER_RUN),
+        Event.SHOWN: end(State.WAITING, Action.LOOK_BACK, Action.CLOSE, Action.BEGIN),
+        Event.EXPIRED: end(
+            State.WAITING, Action.LOOK_BACK, Action.TELL, Action.CLOSE, Action.BEGIN),
     },
 }
