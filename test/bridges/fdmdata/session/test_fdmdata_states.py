@@ -575,7 +575,9 @@ def test_one_whose_port_refuses_all_has_ended_and_is_owed_nothing():
             assert huginn.session.leaving
             huginn.now += after
             huginn.session.port_refused(huginn.now)
-            huginn.poll()
+            huginn.expect()
+            told = huginn.poll()
+        assert [event.what for event in told] == 3 * ['pause']
         ended(huginn)
         assert huginn.session.left == Left(has_ended=True)
 

@@ -948,6 +948,7 @@ def test_one_whose_port_refuses_all_for_half_a_second_has_ended_and_is_owed_noth
         assert refuse(scene, 0.0, 0.1, 0.48).session.leaving
         assert not refuse(scene, 0.02).session.leaving
         assert (scene.state, scene.session.left) == (PeerState.UNKNOWN, Left(has_ended=True))
+        assert not {channel for channel in scene.open if channel.startswith('check')}
         assert scene.begin().run(4.0).sent == []
         assert scene.session.unconfirmed == scene.session.taken == ()
 
