@@ -135,14 +135,12 @@ def test_one_that_runs_elsewhere_and_is_late_is_reported(tmp_path):
     assert 'MISSED  controller: late commands at most 5% of all: ' in output
 
 
-@pytest.mark.parametrize('options', [(), ('--lockstep',)])
-def test_one_with_its_own_goals_is_flown_from_the_start_and_judged_by_what_it_does(
-        tmp_path, options):
+def test_one_with_its_own_goals_is_flown_from_the_start_and_judged_by_what_it_does(tmp_path):
     file = tmp_path / 'own.yaml'
     file.write_text(OWN)
     with process('experiment', '--scenario', str(file), '--output', str(tmp_path / 'flight'),
                  '--controller', faulty('own'), '--no-target', '--no-picture',
-                 *options) as child:
+                 '--lockstep') as child:
         output, _ = child.communicate(timeout=120)
     assert child.returncode == 0, output
     assert 'without target: heading by +10 deg at 1 s is not sent\n' in output
