@@ -121,9 +121,13 @@ def _refuse_fleet(order: Order, load_policies: bool) -> Iterator[str]:
         return
     if order.sim == DIRECT:
         yield from _refuse_fleet_through_ros(order)
-    elif order.keep.recording:
-        yield (f'scenario {name} has several aircraft, which are recorded through ROS only: '
-               f'--sim {DIRECT} --lockstep')
+    elif format_of(order.keep.recording) == 'parquet':
+        yield (f'scenario {name} has several aircraft, and a table is of one: record them to MCAP '
+               '(--record mcap)')
+    elif order.keep.recording and order.scenario.duration * len(orders) > MOST_SECONDS:
+        yield (f'scenario {name} lasts {order.scenario.duration:g} s and has {len(orders)} '
+               f'aircraft; in {CORE} they are recorded for at most {MOST_SECONDS / len(orders):g} '
+               's, as all are in memory until its end')
     said: dict[str, list[str]] = {}
     for vehicle, one in orders.items():
         for sentence in _refusals(one, load_policies, False):
