@@ -109,7 +109,7 @@ def conduct(
         with interrupts.allowed():
             clear(experiment.files)
             with view:
-                flight.fly()
+                flight.fly(view.frames_at_once)
         flight.close()
     except KeyboardInterrupt:
         flight.close()

@@ -39,8 +39,8 @@ from xplane_bridge.laboratory.flights.route import VehicleTelemetry
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.flights.script import ControllerError, Progress, Script
 
-# Frames of a flight that nobody steps.
-_AT_ONCE = 60
+AT_ONCE = 60
+"""Frames of a flight that nobody steps."""
 
 
 class FlightState(StrEnum):
@@ -143,6 +143,11 @@ class Flight(ABC):
         return '' if self.crash is None or self.order.scenario.expect_crash else self.crash.outcome
 
     @property
+    def vehicles(self) -> Mapping[str, Flight]:
+        """Return the flight of each of its vehicles by name: of one alone itself, by ''."""
+        return {'': self}
+
+    @property
     @abstractmethod
     def time(self) -> float:
         """Return the time of the scenario in s."""
@@ -176,12 +181,12 @@ class Flight(ABC):
             self._expect(FlightState.READY)
         return self._go(self._step, action, frames)
 
-    def fly(self) -> FlightState:
-        """Fly it to its end: OVER, CRASHED or FAILED."""
+    def fly(self, at_once: int = AT_ONCE) -> FlightState:
+        """Fly it to its end, so many frames at once: OVER, CRASHED or FAILED."""
         if self.state is FlightState.NEW:
             self.start()
         while self.state is FlightState.READY:
-            self.step(frames=_AT_ONCE)
+            self.step(frames=at_once)
         return self.state
 
     @abstractmethod

@@ -59,7 +59,7 @@ class FleetFlight(MultiFlight[CoreFlight]):
     def __init__(self, order: Order, display: Display) -> None:
         super().__init__(order, display)
         self.flights = {
-            name: _make_flight(one, self._news.of(name, leads=not number))
+            name: _make_flight(one, self._news.of(name, number))
             for number, (name, one) in enumerate(order.of_vehicles().items())}
         self._used = 0.0
 

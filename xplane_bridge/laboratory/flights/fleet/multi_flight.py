@@ -194,6 +194,11 @@ class MultiFlight(Flight, Generic[One]):
         self._whose = ''
 
     @property
+    def vehicles(self) -> Mapping[str, Flight]:
+        """Return the flight of each aircraft by its name."""
+        return self.flights
+
+    @property
     def why(self) -> str:
         """Return the sentence why it FAILED, and which aircraft, '' if it has not."""
         said = super().why
@@ -303,11 +308,16 @@ class FrameMessages:
 
     def __init__(self, display: Display, count: int) -> None:
         self._display, self._count = display, count
+        self.phase = ''
         self._said: dict[str, list[str]] = {}
 
-    def of(self, name: str, leads: bool) -> Display:
-        """Return where an aircraft is shown; the progress is that of the one which ``leads``."""
-        return _Shown(self, name, self._display if leads else None)
+    def of(self, name: str, number: int) -> Display:
+        """
+        Return where the aircraft of a number is shown.
+
+        The phase is that of the first, and shown when the last has flown as far.
+        """
+        return _Shown(self, name, number, self._display if number == self._count - 1 else None)
 
     def note(self, name: str, text: str) -> None:
         """Keep what one says."""
@@ -325,8 +335,10 @@ class FrameMessages:
 class _Shown:
     """Where one aircraft of several is shown."""
 
-    def __init__(self, news: FrameMessages, name: str, display: Display | None) -> None:
-        self._news, self._name, self._display = news, name, display
+    def __init__(
+        self, news: FrameMessages, name: str, number: int, display: Display | None
+    ) -> None:
+        self._news, self._name, self._number, self._display = news, name, number, display
 
     def begin(self, flight: Flight) -> None:
         """Do nothing: the fleet is shown."""
@@ -339,6 +351,8 @@ class _Shown:
         self._news.note(self._name, text)
 
     def update(self, phase: str, progress: float) -> None:
-        """Show the phase of the aircraft that leads."""
+        """Show the phase of the first, and the progress of the last."""
+        if not self._number:
+            self._news.phase = phase
         if self._display is not None:
-            self._display.update(phase, progress)
+            self._display.update(self._news.phase, progress)

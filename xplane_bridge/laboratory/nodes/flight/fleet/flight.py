@@ -191,7 +191,7 @@ class RosFleetFlight(MultiFlight['OneOfFleet']):
             name: OneOfFleet(
                 replace(one, keep=replace(one.keep, recording=recording),
                         link=replace(one.link, namespace=f'{namespace}/{name}')),
-                self._news.of(name, leads=not number))
+                self._news.of(name, number))
             for number, (name, one) in enumerate(order.of_vehicles().items())}
 
     @property
