@@ -184,6 +184,18 @@ def test_judgements_and_figures_say_whose_they_are():
     assert 'wing.roll' in flight.history().series
 
 
+def test_one_is_judged_as_several_are():
+    whole, alone = flown(fleet(), 1), next(iter(Order(fleet(), seed=1).of_vehicles().values()))
+    single = flown(alone.scenario, 1)
+    assert [*single.vehicles] == ['']
+    assert single.vehicles[''] is single
+    assert (single.meetings, single.crashed, single.crash_outcome) == ([], '', '')
+    found, of_lead = single.results(), whole.results()['lead']
+    assert single.result(found) is found['']
+    for name in ('tracking', 'activity', 'airframe'):
+        assert found[''].figures[name] == of_lead.figures[name], name
+
+
 def test_where_two_meet_the_flight_ends():
     scenario = load(find('crossing'))
     flight = flown(scenario)
