@@ -114,10 +114,9 @@ class Scene:
             _CDR + struct.pack(f'<{len(names)}d', *(values[name] for name in names)),
             log_time=now)
 
-    def fix(
-        self, vehicle: str, latitude: float, longitude: float, altitude: float, now: int
-    ) -> None:
-        """Show the position on a map."""
+    def fix(self, vehicle: str, place: Vector, now: int) -> None:
+        """Show a position on a map: latitude and longitude (deg), and height (m)."""
+        latitude, longitude, altitude = place
         self._fix[vehicle].log(self._m.LocationFix(
             timestamp=self._stamp(now), frame_id=_frame(vehicle, _BODY), latitude=latitude,
             longitude=longitude, altitude=altitude), log_time=now)
@@ -586,7 +585,7 @@ class _LiveVehicle:
         last, name = self._last, self._name
         self._scene.shapes(name, now)
         self._scene.line(name, '/path', self._path, now)
-        self._scene.fix(name, *map(last, ('latitude', 'longitude', 'altitude')), now)
+        self._scene.fix(name, (last('latitude'), last('longitude'), last('altitude')), now)
         if (route := self._script.route) is not None:
             assert self._moved is not None
             (east, north, _), up = self._moved, self._up(last('target_altitude'), 0.0)
