@@ -150,8 +150,6 @@ def _refuse_fleet_through_ros(order: Order) -> Iterator[str]:
     for key, what in (('aircraft_path', 'one folder'), ('parked', 'all parked or none')):
         if len({str(one.initial.get(key, '')) for one in vehicles}) > 1:
             yield f'initial.{key}: simulator_node has {what} for several aircraft'
-    if any('plant' in one.initial for one in vehicles):
-        yield f'initial.plant: several aircraft have one of their own in {CORE} only'
     if len({'airspeed' in one.initial for one in vehicles}) > 1:
         yield 'initial.airspeed: through ROS it is given for all of several aircraft, or for none'
 

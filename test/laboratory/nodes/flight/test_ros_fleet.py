@@ -38,7 +38,8 @@ CONTENT = {
     'vehicles': [
         {'name': 'lead', 'events': [{'at': 1.0, 'change': {'heading_deg': 30.0}}],
          'criteria': [{'quantity': 'roll_deg', 'statistic': 'max', 'at_least': 5.0}]},
-        {'name': 'wing', 'initial': {'forward': -50.0, 'right': 40.0, 'up': 5.0},
+        {'name': 'wing', 'initial': {
+            'forward': -50.0, 'right': 40.0, 'up': 5.0, 'plant': {'mass': 1000.0}},
          'formation': {'leader': 'lead', 'begin': 1.0, 'forward': -40.0, 'right': 40.0}}],
     'criteria': [{'formation': 'wing', 'at_most': 60.0}],
     'midair': {'radius': 62.0, 'ends': False}}
