@@ -157,7 +157,7 @@ def test_each_starts_where_it_is_placed(ros):
     ({'fleet': ['c172p'], 'fleet_plants': ['uav3:mass=1000'], 'telemetry': 'direct'},
      'fleet_plants: got uav3:mass=1000, expected NAME:name=value, with a name of uav2'),
     ({'fleet': ['c172p'], 'fleet_plants': ['uav2:mess=1000'], 'telemetry': 'direct'},
-     'parameter fleet_plants: plant: there is no mess; did you mean mass?'),
+     "parameter fleet_plants: plant: there is no 'mess'; did you mean mass?"),
     ({'fleet': ['c172p'], 'namespaces': ['a', 'a'], 'telemetry': 'direct'},
      "namespaces: 'a' is there more than once"),
     ({'fleet': ['c172p'], 'namespaces': ['a', '2b'], 'telemetry': 'direct'},
