@@ -141,9 +141,10 @@ def _refuse_fleet_through_ros(order: Order) -> Iterator[str]:
     name, vehicles = order.scenario.name, order.scenario.vehicles
     if not order.link.lockstep:
         yield f'scenario {name} has several aircraft, which fly through ROS in --lockstep only'
-    if order.flown_by.external or order.flown_by.actions:
-        yield (f'scenario {name} has several aircraft, which the autopilot alone flies through '
-               f'ROS; policies and actions fly them with --sim {CORE}')
+    flown_by = order.flown_by
+    if flown_by.actions or (flown_by.external and not flown_by.policy):
+        yield (f'scenario {name} has several aircraft, which the autopilot and policies fly '
+               f'through ROS; actions fly them with --sim {CORE}')
     if len(vehicles) > AIRCRAFT_COUNT:
         yield (f'scenario {name} has {len(vehicles)} aircraft; simulator_node has at most '
                f'{AIRCRAFT_COUNT}: --sim {CORE}')

@@ -173,8 +173,8 @@ def test_a_fleet_without_criteria_proves_nothing():
 @pytest.mark.parametrize(('given', 'sentence'), [
     ({'sim': 'xpc'}, 'scenario mine has 3 aircraft, and several are flown in core, or'),
     ({'sim': 'direct', 'sensors': 'none'}, 'which fly through ROS in --lockstep only'),
-    ({'sim': 'direct', 'lockstep': True, 'sensors': 'none', 'policy': 'turbulence'},
-     'the autopilot alone flies'),
+    ({'sim': 'direct', 'lockstep': True, 'sensors': 'none', 'controller': 'python3 mine.py'},
+     'which the autopilot and policies fly through ROS'),
     ({'sim': 'direct', 'lockstep': True, 'sensors': 'bogus'}, "there are no sensors 'bogus'"),
     ({'sim': 'core', 'sensors': 'none', 'model': 'ball'}, 'ball'),
     ({'sim': 'core', 'sensors': 'bogus'}, "sensors: there are no sensors 'bogus'"),

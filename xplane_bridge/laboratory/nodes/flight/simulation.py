@@ -195,7 +195,8 @@ def start_fleet(processes: Processes, order: Order, orders: Mapping[str, Order])
     kept: dict[str, int] = {}
     moved: dict[str, str] = {}
     for name in orders:
-        of_one = moved_truth(orders[name].sensed_by)
+        of_one = moved_truth(orders[name].sensed_by) | (
+            {COMMAND: RELAYED} if order.flown_by.external else {})
         moved |= {f'{name}/{topic}': f'{name}/{truth}' for topic, truth in of_one.items()}
         kept |= peers.kept_messages(
             f'{namespace}/{name}', [of_one.get(topic, topic) for topic in peers.TELEMETRY])

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-A flight of several aircraft through ROS, in lockstep: one simulator_node, an autopilot for each.
+A flight of several aircraft through ROS, in lockstep: one simulator_node, a controller for each.
 
 All have one clock: a frame waits until each aircraft was commanded. Where something is due for one
 of them, or for what binds them, all autopilots hold their commands until that is done. So it is
@@ -47,17 +47,24 @@ from xplane_bridge.laboratory.control.gains import Gains
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.policy.observation import Numbers
 from xplane_bridge.laboratory.control.policy.observation import Vector as Observation
-from xplane_bridge.laboratory.flights.analysis.quantities import TARGET
+from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, TARGET
 from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
 from xplane_bridge.laboratory.flights.flight import Display, FlightState
 from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.scenario.flown_by import described
 from xplane_bridge.laboratory.flights.script import ExperimentError, Script
 from xplane_bridge.laboratory.nodes.flight.actions import numbers_to_measurement, Observer
 from xplane_bridge.laboratory.nodes.flight.alone import check_free
+from xplane_bridge.laboratory.nodes.flight.controllers import ControlledVehicle
 from xplane_bridge.laboratory.nodes.flight.flight import choose_namespace, RosFlight
-from xplane_bridge.laboratory.nodes.flight.launch import start_autopilot, start_recorder
+from xplane_bridge.laboratory.nodes.flight.launch import (
+    start_autopilot,
+    start_controller,
+    start_recorder,
+)
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.simulation import observing, start_fleet
+from xplane_bridge.laboratory.nodes.flight.started import wait_for
 from xplane_bridge.laboratory.nodes.flight.steppers import InLockstep
 from xplane_bridge.laboratory.nodes.flight.vehicle import Vehicle
 from xplane_bridge.laboratory.nodes.messages.newest import Handler, NewestState, STATE
@@ -184,12 +191,15 @@ class RosFleetFlight(MultiFlight['OneOfFleet']):
             replace(order, link=replace(order.link, namespace=namespace)), display)
         self._resources = ExitStack()
         self._resources.enter_context(claim(namespace))
-        recording = order.keep.recording or os.path.join(
-            self._resources.enter_context(tempfile.TemporaryDirectory()), 'flight.mcap')
+        scratch = self._resources.enter_context(tempfile.TemporaryDirectory())
+        recording = order.keep.recording or os.path.join(scratch, 'flight.mcap')
         self._recording = recording
+        # Of each that has one the controller has a log of its own.
+        self._log = order.keep.log or os.path.join(scratch, 'log')
+        log, _ = os.path.splitext(self._log)
         self.flights = {
             name: OneOfFleet(
-                replace(one, keep=replace(one.keep, recording=recording),
+                replace(one, keep=replace(one.keep, recording=recording, log=f'{log}.{name}.log'),
                         link=replace(one.link, namespace=f'{namespace}/{name}')),
                 self._news.of(name, number))
             for number, (name, one) in enumerate(order.of_vehicles().items())}
@@ -226,16 +236,20 @@ class RosFleetFlight(MultiFlight['OneOfFleet']):
         check_free(node, [one.order.link.namespace for one in self.flights.values()])
         # Left before the node is: these end in order.
         self._at_once = use(ThreadPoolExecutor(len(self.flights), 'asks an aircraft'))
-        processes = use(Processes(order.keep.log or os.path.join(
-            use(tempfile.TemporaryDirectory()), 'log')))
+        processes = use(Processes(self._log))
         recorder = start_recorder(processes, self._display, self._recording, namespace)
         failures: dict[str, Sequence[str]] = {}
         for name, one in self.flights.items():
             one.launch(node, heard.monitors[name], processes, namespace, name, failures)
+        for name, one in self.flights.items():
+            self._whose = name
+            one.wait_for_controller(node)
         flying = start_fleet(
             processes, order, {name: one.order for name, one in self.flights.items()})
+        controllers = described(order.figures()) if order.flown_by.external else (
+            'autopilot_node')
         self._display.say(
-            f'{flying}{len(self.flights)} autopilot_node; {recorder.name} to {self._recording}')
+            f'{flying}{len(self.flights)} {controllers}; {recorder.name} to {self._recording}')
         if recorder.announced is not None:
             recorder.announced.wait()
         for name, one in self.flights.items():
@@ -252,7 +266,9 @@ class RosFleetFlight(MultiFlight['OneOfFleet']):
 
     def _monitors(self, node: Node) -> _Monitors:
         return _Monitors({
-            name: FleetObserver(node, one.order.link.namespace, bool(one.order.sensed_by))
+            name: FleetObserver(
+                node, one.order.link.namespace, ORDERED if one.order.flown_by.external else TARGET,
+                bool(one.order.sensed_by))
             for name, one in self.flights.items()})
 
     def _step(self, action: Sequence[float] | None, frames: int) -> FlightState:
@@ -313,19 +329,35 @@ class OneOfFleet(RosFlight):
         failures: dict[str, Sequence[str]],
     ) -> None:
         """
-        Start its autopilot; ``simulator`` is the namespace of simulator_node.
+        Start what flies it; ``simulator`` is the namespace of simulator_node.
 
         ``failures`` has the engines that have failed, of each aircraft: all write into it.
         """
         order = self.order
         self.telemetry = self._monitor = self._observer = monitor
         self._processes = processes
-        self.autopilot = start_autopilot(
-            processes, order, self._display, f'{name}.autopilot_node')
-        self._vehicle = _FleetVehicle(
-            node, order.link.namespace, monitor, processes, self.autopilot, lockstep=True,
-            simulator=simulator)
-        self._vehicle.failures = failures
+        autopilot = self.autopilot = start_autopilot(
+            processes, order, self._display, f'{name}.autopilot_node') if (
+            order.flown_by.needs_autopilot()) else None
+        vehicle: _FleetVehicle
+        if order.flown_by.external:
+            self._controller = start_controller(processes, order)
+            vehicle = _ControlledInFleet(
+                node, order.link.namespace, monitor, processes, self._controller, order.flown_by,
+                lockstep=True, simulator=simulator)
+        else:
+            vehicle = _FleetVehicle(
+                node, order.link.namespace, monitor, processes, autopilot, lockstep=True,
+                simulator=simulator)
+        vehicle.failures = failures
+        self._vehicle = vehicle
+
+    def wait_for_controller(self, node: Node) -> None:
+        """Wait until its controller, if that is not the autopilot, can be flown."""
+        order = self.order
+        if order.flown_by.external:
+            wait_for(self._controller, node, order.link.namespace, order.flown_by.targets,
+                     self._display.say)
 
     def get_ready(self) -> None:
         """Wait until all that it needs is connected."""
@@ -345,15 +377,16 @@ class OneOfFleet(RosFlight):
         """Return what binds it to the others."""
         assert self._vehicle is not None
         return RosMember(
-            self._vehicle, self._observer, self.script, gains.load(self.order.gains()))
+            self._vehicle, self._observer, self.script,
+            None if self.order.flown_by.external else gains.load(self.order.gains()))
 
 
 class FleetObserver(Observer):
     """Observes one aircraft of several; ``known`` is what its sensors say, None without any."""
 
-    def __init__(self, node: Node, namespace: str, sensors: bool) -> None:
+    def __init__(self, node: Node, namespace: str, target: str, sensors: bool) -> None:
         self.known: NewestMeasurements | None = None
-        super().__init__(node, namespace, True, TARGET, sensors)
+        super().__init__(node, namespace, True, target, sensors)
 
     def _observe_sensors(self, node: Node) -> None:
         self.known = NewestMeasurements(
@@ -366,7 +399,7 @@ class RosMember(NamedTuple):
     vehicle: Vehicle
     observer: FleetObserver
     script: Script
-    gains: Gains
+    gains: Gains | None
 
     @property
     def place(self) -> Vector:
@@ -382,7 +415,7 @@ class RosMember(NamedTuple):
 
     @property
     def engaged(self) -> bool:
-        """Return whether its autopilot is engaged."""
+        """Return whether its controller is engaged."""
         return self.script.engaged
 
     @property
@@ -427,6 +460,10 @@ class _FleetVehicle(Vehicle):
             said = [text for name, text in self.monitor.diagnostics.items()
                     if name.endswith(_SIMULATION)]
         return f'the simulator is {said[0]}' if said else super().why()
+
+
+class _ControlledInFleet(_FleetVehicle, ControlledVehicle):
+    """One that a controller other than the autopilot flies."""
 
 
 class _Monitors(NamedTuple):
