@@ -102,8 +102,8 @@ def make(given):
         nodes.append(make_node('autopilot_node', given, {
             'lockstep': lockstep, **({'behind_sensors': True} if sensors else {}),
             **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {}),
-            # So that the recorder misses no frame: it and the bridge.
-            **({'subscribers': 2} if lockstep and value['record'] else {}),
+            # So that the recorder misses no frame.
+            **({'wait_for_recorder': True} if lockstep and value['record'] else {}),
         }, defaults={**defaults, **kept(*AUTOPILOT)}))
     nodes += viewers(value, given, namespace, simulator, simulated)
     if value['record']:
