@@ -147,6 +147,29 @@ def test_an_interrupt_in_flight_ends_each_process_with_success(arguments, group)
         assert wrong not in output
 
 
+@pytest.mark.parametrize('how', ['lockstep:=true', 'engage:=true'])
+def test_a_recorded_bring_up_ends_with_success_and_in_lockstep_has_each_frame(ros, tmp_path, how):
+    pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+    pytest.importorskip('mcap', reason='recordings need mcap')
+    from xplane_bridge.laboratory.flights.analysis.history import load
+    from xplane_bridge.msg import FlightControls
+    ros.subscribe(FlightControls, '/uav7/command/controls')
+    bag = tmp_path / 'flight.mcap'
+    with launched('bringup', 'namespace:=uav7', f'port:={free_ports(1)}', 'record:=true',
+                  f'bag:={bag}', how) as launch:
+        ros.next('/uav7/command/controls', 60)
+        press_ctrl_c(launch)
+        output, _ = launch.communicate(timeout=DEADLINE * 2)
+    assert launch.returncode == 0
+    for wrong in ('process has died', 'Traceback', 'may stay as it was left'):
+        assert wrong not in output
+    topics = load(bag).topics
+    if how == 'lockstep:=true':
+        frames = {*topics['command/controls'].stamps}
+        for topic in ('imu/data', 'fix', 'odom', 'air_data', 'controls'):
+            assert frames <= {*topics[topic].stamps}, topic
+
+
 def test_arguments_that_are_not_given_leave_the_parameter_file_alone(ros, tmp_path):
     file = tmp_path / 'mine.yaml'
     file.write_text('/**:\n  ros__parameters:\n    port: 49010\n    rate: 20\n')
