@@ -44,7 +44,11 @@ from xplane_bridge.bridges.xplane_udp.session.giving_back import (
     report_of,
     TAKEN_BRAKES,
 )
-from xplane_bridge.bridges.xplane_udp.session.pending import Pending, PendingTable, to_datagrams
+from xplane_bridge.bridges.xplane_udp.session.pending import (
+    PendingWrite,
+    PendingWrites,
+    to_datagrams,
+)
 from xplane_bridge.bridges.xplane_udp.session.reports import (
     OVERRIDE,
     PAUSED,
@@ -170,7 +174,7 @@ class Overrides:
         self.version: int | None = None
         self.moved: set[str] = set()
         self._items = Items()
-        self._pending = PendingTable(patience)
+        self._pending = PendingWrites(patience)
         self._reports = Reports()
         self._written = WrittenControls()
         self._tickets = tickets
@@ -217,7 +221,8 @@ class Overrides:
             self._items.forget('pause')
         elif not before:
             self._items.take('pause', before)
-        self._put_pending(Pending(PAUSED, float(on), pause(on), ticket=ticket, what='pause'), now)
+        self._put_pending(
+            PendingWrite(PAUSED, float(on), pause(on), ticket=ticket, what='pause'), now)
         return ticket
 
     def command(self, controls: Mapping[str, float], layout: DataLayout) -> None:
@@ -409,7 +414,7 @@ class Overrides:
             override = Dref(1.0, TOE_BRAKES)
             if TAKEN_BRAKES not in self._items:
                 self._put_pending(
-                    Pending(TOE_BRAKES, 1.0, override, what='brakes'), now, sent=True)
+                    PendingWrite(TOE_BRAKES, 1.0, override, what='brakes'), now, sent=True)
             self._items.take(TAKEN_BRAKES)
             self._pending.sent.note({TOE_BRAKES: 1.0}, now)
             messages[:0] = [override, Dref(0.0, PARKING_BRAKE)]
@@ -438,7 +443,7 @@ class Overrides:
                 return False
         self._items.take('joystick', reported)
         self._put_pending(
-            Pending(OVERRIDE, 1.0, Dref(1.0, OVERRIDE), what='override of the joystick'), now,
+            PendingWrite(OVERRIDE, 1.0, Dref(1.0, OVERRIDE), what='override of the joystick'), now,
             sent=True)
         return True
 
@@ -463,12 +468,12 @@ class Overrides:
         report = self._report_of(axis)
         ours = self._written.values.get(report)
         modern = (self.version or 0) >= FIRST_WITH_DATAREFS
-        self._put_pending(Pending(
+        self._put_pending(PendingWrite(
             report, 0.0, Dref(0.0, report) if modern else None, ours=ours, group=AXES,
             what=f'neutral {axis}'), now)
         self._note({report: 0.0}, now)
 
-    def _put_pending(self, pending: Pending, now: float, *, sent: bool = False) -> None:
+    def _put_pending(self, pending: PendingWrite, now: float, *, sent: bool = False) -> None:
         replaced = self._pending.put(
             pending, self._reports.get(pending.report, now), now, now + self._patience(),
             sent=sent)
@@ -482,20 +487,20 @@ class Overrides:
         if dropped is not None:
             self._end(dropped, _REPLACED)
 
-    def _end(self, pending: Pending, error: str = '') -> None:
+    def _end(self, pending: PendingWrite, error: str = '') -> None:
         """Tell who waits for it how a pending value has ended."""
         if pending.ticket is not None:
             self._ended.append(CommandDone(
                 pending.ticket, pending.what, error, '' if error else _SHOWN))
 
-    def _settle(self, pending: Pending) -> None:
+    def _settle(self, pending: PendingWrite) -> None:
         """Forget what was given back once all of it is shown."""
         if pending.item is not None and not any(
                 other.item == pending.item for other in self._pending):
             aircraft, name = pending.item
             self._items.forget(name, aircraft)
 
-    def _give_up(self, pending: Pending, tells: bool) -> None:
+    def _give_up(self, pending: PendingWrite, tells: bool) -> None:
         """Tell that a value was not shown; what cannot be shown has been written often enough."""
         if not self._can_show(pending):
             self._end(pending, '')
@@ -510,7 +515,7 @@ class Overrides:
             pending = replace(pending, ticket=self._tickets.draw())
         self._end(pending, error)
 
-    def _can_show(self, pending: Pending) -> bool:
+    def _can_show(self, pending: PendingWrite) -> bool:
         """Return whether X-Plane can show it at all: datarefs, and rows that arrive."""
         if (self.version or 0) >= FIRST_WITH_DATAREFS and (
                 pending.item or pending.ticket is not None):

@@ -49,7 +49,7 @@ _KEPT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingWrite:
     """
     One value that X-Plane must have in the end.
 
@@ -70,8 +70,8 @@ class Pending:
 
 
 @dataclass(slots=True)
-class _PendingWrite:
-    pending: Pending
+class _Repeated:
+    pending: PendingWrite
     until: float
     settled_at: float
     send_at: float
@@ -132,7 +132,7 @@ class Sent:
         self._stopped_at = math.inf
 
 
-class PendingTable:
+class PendingWrites:
     """
     The values that no report has shown yet, each until it was shown, or for a limited time.
 
@@ -144,8 +144,8 @@ class PendingTable:
 
     def __init__(self, latest: Callable[[], float]) -> None:
         # By report; looked at with each datagram, and mostly empty.
-        self.writes: dict[str, _PendingWrite] = {}
-        self.reached: dict[str, Pending] = {}
+        self.writes: dict[str, _Repeated] = {}
+        self.reached: dict[str, PendingWrite] = {}
         self.sent = Sent(latest)
 
     def __bool__(self) -> bool:
@@ -154,13 +154,13 @@ class PendingTable:
     def __contains__(self, report: object) -> bool:
         return report in self.writes
 
-    def __iter__(self) -> Iterator[Pending]:
+    def __iter__(self) -> Iterator[PendingWrite]:
         return iter([write.pending for write in self.writes.values()])
 
     def put(
-        self, pending: Pending, reported: float | None, now: float, until: float, *,
+        self, pending: PendingWrite, reported: float | None, now: float, until: float, *,
         sent: bool = False,
-    ) -> Pending | None:
+    ) -> PendingWrite | None:
         """
         Write a value until a time; return the one that it replaces.
 
@@ -170,26 +170,26 @@ class PendingTable:
         replaced = self.drop(pending.report)
         changes = reported is not None and not is_close(reported, pending.value)
         settled_at = now if changes else now + SETTLING
-        write = _PendingWrite(pending, until, settled_at, now)
+        write = _Repeated(pending, until, settled_at, now)
         if sent:
             write.send_at = _next(write, now)
             self.sent.note({pending.report: pending.value}, now)
         self.writes[pending.report] = write
         return replaced
 
-    def drop(self, report: str) -> Pending | None:
+    def drop(self, report: str) -> PendingWrite | None:
         """Write it no more, nor watch it; return it if it was not reached."""
         self.reached.pop(report, None)
         write = self.writes.pop(report, None)
         return write.pending if write else None
 
-    def forget(self) -> list[Pending]:
+    def forget(self) -> list[PendingWrite]:
         """Forget everything, as it is another run of X-Plane; return those that were written."""
         self.reached.clear()
         self.sent.clear()
         return self.clear()
 
-    def clear(self) -> list[Pending]:
+    def clear(self) -> list[PendingWrite]:
         """Write none any more; return them."""
         all_pending = list(self)
         self.writes.clear()
@@ -197,7 +197,7 @@ class PendingTable:
 
     def on_reply(
         self, values: Mapping[str, float], free: Collection[str], now: float
-    ) -> list[tuple[Pending, float]]:
+    ) -> list[tuple[PendingWrite, float]]:
         """
         Handle reports; return the values that they show to be reached, each with its report.
 
@@ -217,7 +217,7 @@ class PendingTable:
                     self.reached[report] = pending
         return reached
 
-    def undone(self, values: Mapping[str, float], now: float) -> list[Pending]:
+    def undone(self, values: Mapping[str, float], now: float) -> list[PendingWrite]:
         """Return the values that were reached, and that late copies of ours have undone."""
         undone = []
         for report, pending in list(self.reached.items()):
@@ -238,7 +238,7 @@ class PendingTable:
             self.sent.until(report, pending.value) for report, pending in self.reached.items()),
             default=0.0)
 
-    def due(self, now: float) -> list[Pending]:
+    def due(self, now: float) -> list[PendingWrite]:
         """Return what to write now."""
         due = []
         for write in self.writes.values():
@@ -248,7 +248,7 @@ class PendingTable:
                 due.append(write.pending)
         return due
 
-    def expire(self, now: float) -> list[Pending]:
+    def expire(self, now: float) -> list[PendingWrite]:
         """Return those that were not shown in time, and write them no more."""
         late = [write.pending for write in self.writes.values() if now >= write.until]
         for pending in late:
@@ -263,13 +263,13 @@ class PendingTable:
             default=None)
 
 
-def _next(write: _PendingWrite, now: float) -> float:
+def _next(write: _Repeated, now: float) -> float:
     """Return when to write again: not before a report could show it."""
     return max(now + PERIOD, write.settled_at + _REPORT)
 
 
 def to_datagrams(
-    all_pending: Collection[Pending], version: int, layout: DataLayout
+    all_pending: Collection[PendingWrite], version: int, layout: DataLayout
 ) -> list[Outgoing]:
     """Return what writes pending values: commands, and a row for the sticks and the trims."""
     outgoing: list[Outgoing] = [
