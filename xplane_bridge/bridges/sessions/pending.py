@@ -1,0 +1,85 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Commanded until shown: what a peer was told and has not shown yet. Time is passed in."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+import math
+from typing import Any, Generic, TypeVar
+
+from xplane_bridge.bridges.sessions.base import CommandDone
+
+_Value = TypeVar('_Value')
+_Proof = TypeVar('_Proof')
+_Key = TypeVar('_Key', bound=Hashable)
+
+
+@dataclass(slots=True)
+class Pending(Generic[_Value, _Proof]):
+    """
+    Something that a peer shall have or do, from the command for it until the peer shows it.
+
+    ``what`` is its name. ``desired`` is the value that it shall have, ``reported`` the one that it
+    had before, None if that is unknown. ``proof`` is what the protocol needs to tell whether a
+    report shows it; only reports from ``since`` on may, which is never before it was sent.
+    It is sent, or sent again, at ``again_at``, and given up at ``until``: by default, never.
+    ``ticket`` is that of who waits for it, 0 for nobody. Times are in seconds.
+    """
+
+    what: str
+    desired: _Value
+    proof: _Proof
+    since: float = math.inf
+    reported: _Value | None = None
+    again_at: float = math.inf
+    until: float = math.inf
+    ticket: int = 0
+
+    def done(self, message: str = '', error: str = '') -> CommandDone:
+        """Return its end, for who waits for it: how it was shown, or why not."""
+        return CommandDone(self.ticket, self.what, error, message)
+
+
+_Row = TypeVar('_Row', bound=Pending[Any, Any])
+
+
+class PendingTable(dict[_Key, _Row], Generic[_Key, _Row]):
+    """All that is pending, in the order in which it was commanded."""
+
+    def due(self, now: float) -> list[_Key]:
+        """Return what is to be sent now."""
+        return [key for key, pending in self.items() if now >= pending.again_at]
+
+    def expire(self, now: float) -> list[_Row]:
+        """Give up what was not shown in time, and return it."""
+        late = {key: pending for key, pending in self.items() if now >= pending.until}
+        for key in late:
+            del self[key]
+        return [*late.values()]
+
+    def empty(self) -> list[_Row]:
+        """Give up everything, and return it."""
+        pending = [*self.values()]
+        self.clear()
+        return pending
+
+    @property
+    def deadline(self) -> float | None:
+        """Return when due() or expire() has something, None if never."""
+        at = min([min(pending.again_at, pending.until) for pending in self.values()],
+                 default=math.inf)
+        return None if at == math.inf else at
