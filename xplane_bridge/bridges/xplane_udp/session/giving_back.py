@@ -30,7 +30,7 @@ from xplane_bridge.bridges.xplane_udp.session.commands import (
     TOE_BRAKES,
     TRIMS,
 )
-from xplane_bridge.bridges.xplane_udp.session.pending import PendingWrite
+from xplane_bridge.bridges.xplane_udp.session.pending import OtherHand, PendingWrite
 from xplane_bridge.bridges.xplane_udp.session.reports import OVERRIDE, PAUSED, planepath
 
 FLIGHT_MODEL = 'flight model'
@@ -78,8 +78,9 @@ def giving_back(
         for report in reports:
             message = pause(False) if report == PAUSED else Dref(before, report)
             all_pending.append(PendingWrite(
-                report, before, message if version >= FIRST_WITH_DATAREFS else None,
-                (entry.vehicle, entry.value), written.get(report), group, what=_WHAT))
+                _WHAT, before, OtherHand(written.get(report), group), report=report,
+                message=message if version >= FIRST_WITH_DATAREFS else None,
+                item=(entry.vehicle, entry.value)))
     return all_pending
 
 
