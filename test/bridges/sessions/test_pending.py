@@ -73,3 +73,44 @@ def test_everything_is_given_up_at_once():
     ({'a': (2.0, 5.0), 'b': (3.0, 4.0)}, 2.0), ({'a': (2.0, 5.0), 'b': (3.0, 1.5)}, 1.5)])
 def test_the_deadline_is_when_something_is_due_or_late(times, deadline):
     assert table(**times).deadline == deadline
+
+
+def times_of(pending, begin, seconds, end):
+    """Return when each is sent, asked for at each deadline."""
+    sent, at = {}, begin
+    while at is not None and at < end:
+        for name in pending.repeat(at, seconds):
+            sent.setdefault(name, []).append(at)
+        at = pending.deadline
+    return sent
+
+
+def repeated(**begin):
+    return PendingTable({
+        name: Pending(name, 0.0, None, at, again_at=at) for name, at in begin.items()})
+
+
+def test_what_nothing_can_show_is_sent_four_times_a_second_and_once_more_when_time_is_up():
+    pending = repeated(rudder=10.0, aileron=10.5)
+    assert pending.repeat(9.9, 0.6) == []
+    assert times_of(pending, 10.0, 0.6, 20.0) == {
+        'rudder': [10.0, 10.25, 10.5, 10.6], 'aileron': [10.5, 10.75, 11.0, 11.1]}
+    assert not pending
+
+
+def test_it_is_repeated_from_when_it_was_first_sent_and_late_or_longer_makes_no_difference():
+    pending = repeated(rudder=10.0)
+    assert pending.repeat(12.0, 1.0) == ['rudder']
+    assert pending['rudder'].until == 13.0
+    assert pending.repeat(12.9, 5.0) == ['rudder']
+    assert (pending['rudder'].again_at, pending.deadline) == (13.0, 13.0)
+    assert pending.repeat(14.0, 5.0) == ['rudder']
+    assert pending.repeat(14.0, 5.0) == []
+
+
+def test_all_are_repeated_anew_if_the_peer_may_have_heard_none():
+    pending = repeated(rudder=10.0, aileron=10.0)
+    times_of(pending, 10.0, 0.6, 10.6)
+    pending.restart(11.0)
+    assert times_of(pending, 11.0, 0.3, 20.0) == {
+        'rudder': [11.0, 11.25, 11.3], 'aileron': [11.0, 11.25, 11.3]}

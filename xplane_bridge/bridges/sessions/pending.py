@@ -23,6 +23,12 @@ from typing import Any, Generic, TypeVar
 
 from xplane_bridge.bridges.sessions.base import CommandDone
 
+SHOWN_WITHIN = 3.0
+"""Seconds in which a peer must show a command, where no parameter says otherwise."""
+
+PERIOD = 0.25
+"""Seconds between two repetitions of what cannot be shown: a few per second harm no peer."""
+
 _Value = TypeVar('_Value')
 _Proof = TypeVar('_Proof')
 _Key = TypeVar('_Key', bound=Hashable)
@@ -77,9 +83,32 @@ class PendingTable(dict[_Key, _Row], Generic[_Key, _Row]):
         self.clear()
         return pending
 
+    def repeat(self, now: float, seconds: float) -> list[_Key]:
+        """
+        Return what is to be sent now where no report can show it, and count it as sent.
+
+        Each is sent every PERIOD seconds, for the last time so many seconds after the first: then
+        it is given up. Only absolute values may be repeated.
+        """
+        due = self.due(now)
+        for key in due:
+            pending = self[key]
+            if pending.until == math.inf:
+                pending.until = now + seconds
+            pending.again_at = min(now + PERIOD, pending.until)
+        self.expire(now)
+        return due
+
+    def restart(self, now: float) -> None:
+        """Repeat all of them anew from now on: the peer may not have heard any."""
+        for pending in self.values():
+            pending.again_at, pending.until = now, math.inf
+
     @property
     def deadline(self) -> float | None:
         """Return when due() or expire() has something, None if never."""
-        at = min([min(pending.again_at, pending.until) for pending in self.values()],
-                 default=math.inf)
+        if not self:
+            # Mostly so, and asked all the time.
+            return None
+        at = min([min(pending.again_at, pending.until) for pending in self.values()])
         return None if at == math.inf else at
