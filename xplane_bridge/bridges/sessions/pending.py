@@ -41,9 +41,9 @@ class Pending(Generic[_Value, _Proof]):
 
     ``what`` is its name. ``desired`` is the value that it shall have, ``reported`` the one that it
     had before, None if that is unknown. ``proof`` is what the protocol needs to tell whether a
-    report shows it; only reports from ``since`` on may, which is never before it was sent.
-    It is sent, or sent again, at ``again_at``, and given up at ``until``: by default, never.
-    ``ticket`` is that of who waits for it, 0 for nobody. Times are in seconds.
+    report shows it. ``since`` is when it was commanded, or may first be shown. It is sent, or sent
+    again, at ``again_at``, and given up at ``until``. These three are in seconds, and infinite as
+    long as they are not known. ``ticket`` is that of who waits for it, 0 for nobody.
     """
 
     what: str
@@ -64,7 +64,11 @@ _Row = TypeVar('_Row', bound=Pending[Any, Any])
 
 
 class PendingTable(dict[_Key, _Row], Generic[_Key, _Row]):
-    """All that is pending, in the order in which it was commanded."""
+    """
+    All that is pending, in the order in which it was commanded.
+
+    Mostly that is nothing, and it is asked for all the time.
+    """
 
     def due(self, now: float) -> list[_Key]:
         """Return what is to be sent now."""
@@ -72,6 +76,8 @@ class PendingTable(dict[_Key, _Row], Generic[_Key, _Row]):
 
     def expire(self, now: float) -> list[_Row]:
         """Give up what was not shown in time, and return it."""
+        if not self:
+            return []
         late = {key: pending for key, pending in self.items() if now >= pending.until}
         for key in late:
             del self[key]
@@ -90,6 +96,8 @@ class PendingTable(dict[_Key, _Row], Generic[_Key, _Row]):
         Each is sent every PERIOD seconds, for the last time so many seconds after the first: then
         it is given up. Only absolute values may be repeated.
         """
+        if not self:
+            return []
         due = self.due(now)
         for key in due:
             pending = self[key]
@@ -108,7 +116,6 @@ class PendingTable(dict[_Key, _Row], Generic[_Key, _Row]):
     def deadline(self) -> float | None:
         """Return when due() or expire() has something, None if never."""
         if not self:
-            # Mostly so, and asked all the time.
             return None
         at = min([min(pending.again_at, pending.until) for pending in self.values()])
         return None if at == math.inf else at

@@ -107,7 +107,7 @@ class AwaitedMotion:
     def ended(self, absence: str, now: float) -> list[CommandDone]:
         """Return what the data show now, or have not shown in time; ``absence`` says why."""
         ended = []
-        for pending in tuple(self._expected.values()):
+        for pending in tuple(self._expected.values()) if self._expected else ():
             if pending.proof(pending.since):
                 ended.append(pending.done(_SHOWN[pending.desired]))
             elif now >= pending.until:
@@ -132,4 +132,4 @@ class AwaitedMotion:
     @property
     def deadline(self) -> float | None:
         """Return when ended() has something at the latest, None if nothing is expected."""
-        return self._expected.deadline
+        return self._expected.deadline if self._expected else None

@@ -128,7 +128,7 @@ class Overrides:
 
     def due(self, now: float, seconds: float) -> ControlPositions | None:
         """Return what to send now, of what is given back for ``seconds`` seconds."""
-        return self._known if self._giving.repeat(now, seconds) else None
+        return self._known if self._giving and self._giving.repeat(now, seconds) else None
 
     @property
     def deadline(self) -> float | None:

@@ -183,7 +183,8 @@ class Outbox:
 
     def awaited(self, serial: int) -> list[PendingPauses]:
         """Return what a report may show that was asked for after so many commands."""
-        return [awaited for awaited in self._awaited.values() if serial >= awaited.proof]
+        return [awaited for awaited in self._awaited.values() if serial >= awaited.proof
+                ] if self._awaited else []
 
     def confirm(self, awaited: PendingPauses, *, reported: bool) -> None:
         """Report that X-Plane shows a command's effect, or that it does not report such."""

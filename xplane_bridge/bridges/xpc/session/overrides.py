@@ -466,7 +466,7 @@ class Overrides:
         for name, row in values.items():
             if row:
                 (self._reported if name in REPORTED else self._checked)[name] = row
-        for key, pending in list(self.pending.items()):
+        for key, pending in [*self.pending.items()] if self.pending else ():
             if pending.times and (serial is None or serial >= pending.proof):
                 self._compare(key, pending, values, now, asked_at, timeout)
         for key, item in [*self._items.items()] if self._items else ():
