@@ -152,7 +152,7 @@ class PendingWrites(PendingTable[str, PendingWrite]):
 
     def put(
         self, pending: PendingWrite, reported: float | None, now: float, until: float, *,
-        sent: bool = False,
+        sent: bool,
     ) -> PendingWrite | None:
         """
         Write a value until a time; return the one that it replaces.
