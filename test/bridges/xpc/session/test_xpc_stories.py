@@ -179,7 +179,7 @@ class Story:
             bool(overrides), overrides.names, overrides.unconfirmed, overrides.held_by_others,
             overrides.names_held_by_others,
             overrides.wants_joystick(), sorted(overrides.released_for({HANDLES: (0.5,)})),
-            overrides.next_at,
+            overrides.pending.deadline,
             overrides.unsettled(TIMEOUT), overrides.has_returned,
             overrides.names_of_unsettled(TIMEOUT),
             round(overrides.late_until(TIMEOUT), 2), overrides.shows(None),
