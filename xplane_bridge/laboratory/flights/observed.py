@@ -30,7 +30,7 @@ from xplane_bridge.bridges.conversions import axes, simulated
 from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.message_numbers import TARGET_BITS
 from xplane_bridge.bridges.conversions.odom_frame import OdomFrame
-from xplane_bridge.bridges.conversions.vehicle import Air, Controls, VehicleState
+from xplane_bridge.bridges.conversions.vehicle import Air, air_numbers, Controls, VehicleState
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.policy.observation import known, Numbers
 from xplane_bridge.laboratory.control.policy.observation import Vector as Observation
@@ -82,17 +82,8 @@ class Observed(NamedTuple):
         return known(np.array((
             x, y, z, w, *rates, *(force or _ZERO), *self.fix,
             *(self.position or _ZERO), *turned, turned_w, *(self.velocity or _ZERO),
-            *(rates if self.turned else _ZERO), *_air_numbers(self.air), *target),
+            *(rates if self.turned else _ZERO), *air_numbers(self.air or Air()), *target),
             dtype=np.float64))
-
-
-def _air_numbers(air: Air | None) -> tuple[float | None, ...]:
-    if air is None:
-        return (0.0,) * 11
-    return (
-        air.indicated_airspeed, air.true_airspeed, air.angle_of_attack, air.sideslip,
-        air.static_pressure, air.dynamic_pressure, air.temperature, air.density,
-        *(air.wind or _ZERO))
 
 
 def target_numbers(target: Target) -> tuple[float, ...]:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
-from xplane_bridge.bridges.conversions.vehicle import Air
+from xplane_bridge.bridges.conversions.vehicle import Air, air_numbers
 from xplane_bridge.common.controls import CONTROLS, FLOWN
 from xplane_bridge.laboratory.control.targets import Target
 from xplane_bridge.laboratory.sensors.gnss import Fix, Velocity
@@ -173,10 +173,7 @@ class Collector:
 
     def air(self, stamp: int, air: Air) -> None:
         """Keep air data."""
-        self._sensed('air_data', (stamp, *_numbers(
-            air.indicated_airspeed, air.true_airspeed, air.angle_of_attack, air.sideslip,
-            air.static_pressure, air.dynamic_pressure, air.temperature, air.density,
-            *(air.wind or (None,) * 3))))
+        self._sensed('air_data', (stamp, *air_numbers(air)))
 
     def range(self, stamp: int, reading: RangeReading, of: RangeFinderFigures) -> None:
         """Keep a distance to the ground, and what its sensor says of itself."""
@@ -242,7 +239,3 @@ class Collector:
                 if time in self._others:
                     found[row, -_OTHERS:] = self._others[time]
         return found
-
-
-def _numbers(*values: float | None) -> tuple[float, ...]:
-    return tuple(math.nan if value is None else value for value in values)
