@@ -22,7 +22,9 @@ import re
 import numpy as np
 import pytest
 
+from xplane_bridge.bridges.conversions.expressions.expression import Expression
 from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.common.quantities import COMPUTED, QUANTITY
 from xplane_bridge.laboratory.flights.analysis import history as analysis
 from xplane_bridge.laboratory.flights.analysis import motion, verdict
 from xplane_bridge.laboratory.flights.analysis.history import (
@@ -114,7 +116,10 @@ def test_statistics(kind):
 
 
 def test_each_quantity_that_follows_from_others_is_computed():
-    assert {*DERIVED} == {*motion._DERIVED}
+    formulas = {name: QUANTITY[name].formula for name in DERIVED}
+    assert {name for name, text in formulas.items() if text == COMPUTED} == {*motion._COMPUTED}
+    for text in {*formulas.values()} - {COMPUTED}:
+        assert {*Expression(text).names} <= {*known()}, text
 
 
 def test_the_page_of_scenarios_has_each_statistic_and_each_quantity_with_its_unit():
