@@ -223,7 +223,9 @@ def test_a_product_of_inertia_has_the_sign_of_the_motion_it_makes():
 
 def test_the_aileron_of_the_f16_is_the_one_that_acts():
     pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
+    from xplane_bridge.simulation.aircraft.sample import AIRFRAME_STATE
     from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+    place = AIRFRAME_STATE.index('aileron_deflection')
     for name, node in (('f16', 'fcs/aileron-pos-rad'), ('c172p', 'fcs/left-aileron-pos-rad')):
         spare, _ = in_steady_flight(name, 1500.0, 150.0 if name == 'f16' else 51.444)
         model = spare.model()
@@ -231,4 +233,4 @@ def test_the_aileron_of_the_f16_is_the_one_that_acts():
         model.equilibrate()
         assert model.get(node) > 0.01
         assert model.state.aileron_deflection == model.get(node)
-        assert model.sampler.airframe()[1] == model.get(node)
+        assert model.sampler.airframe()[place] == model.get(node)
