@@ -28,11 +28,12 @@ from xplane_bridge.bridges.protocols.registry import DATA_PORT
 from xplane_bridge.common.data import folder
 from xplane_bridge.laboratory.flights.analysis.quantities import AIRFRAME_TOPIC
 from xplane_bridge.laboratory.nodes.bringup import BringUpArguments, brought_up
+from xplane_bridge.laboratory.nodes.flight.alone import CLOCK
 from xplane_bridge.laboratory.nodes.flight.bridges import (
     AUTOPILOT,
     bridge_parameters,
+    kept_by_bridge,
     kept_messages,
-    telemetry_of,
 )
 from xplane_bridge.laboratory.nodes.launch_arguments import (
     AircraftArguments,
@@ -75,25 +76,25 @@ def make(given):
     port = value['port'] or simulator.port
     data_port = simulator.data_port if host else DATA_PORT
     nodes = []
+    # If the protocol carries the time, the bridge publishes it with its own stamps.
+    publishes_clock = simulated and not simulator.has_time
     if not host:
         nodes.append(make_node('simulator_node', given, {
             'sim': simulator.name, 'port': port, 'data_port': data_port, 'lockstep': lockstep,
-            # If the protocol carries the time, the bridge publishes it with its own stamps.
-            'publish_clock': simulated and not simulator.has_time,
+            'publish_clock': publishes_clock,
             **({'speed': speed} if 'speed' in given else {}),
             **({'model': aircraft} if aircraft and not aircraft.endswith('.yaml') else {}),
-        }, defaults=kept(AIRFRAME_TOPIC),
+        }, defaults=kept(AIRFRAME_TOPIC, *([CLOCK] if publishes_clock else [])),
             on_exit=None if given.get('respawn') else Shutdown(reason='simulator_node ended')))
     bridge = bridge_parameters(
         simulator, host or LOOPBACK, port, speed, simulated, lockstep, data_port)
     firm = bridge if lockstep else {
         name: bridge[name] for name in FIRM if name in bridge}
     sensors = given.get('sensors', '')
-    moved = moved_truth(sensors)
     nodes += with_sensors(
         simulator.protocol.node, given, firm, sensors, lockstep, kept(*SENSED),
-        defaults=bridge | kept('/clock', *(
-            moved.get(topic, topic) for topic in telemetry_of(simulator))))
+        defaults=bridge | (kept_by_bridge(
+            simulator, namespace, moved_truth(sensors), simulated) if value['record'] else {}))
     if value['autopilot']:
         defaults = gains_for(given)
         if not (aircraft or host):
@@ -101,8 +102,8 @@ def make(given):
         nodes.append(make_node('autopilot_node', given, {
             'lockstep': lockstep, **({'behind_sensors': True} if sensors else {}),
             **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {}),
-            # So that the recorder misses no frame: it and the bridge.
-            **({'subscribers': 2} if lockstep and value['record'] else {}),
+            # So that the recorder misses no frame.
+            **({'wait_for_recorder': True} if lockstep and value['record'] else {}),
         }, defaults={**defaults, **kept(*AUTOPILOT)}))
     nodes += viewers(value, given, namespace, simulator, simulated)
     if value['record']:

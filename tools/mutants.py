@@ -46,7 +46,7 @@ HERE = Path(__file__).resolve().parents[1]
 PLACES = (
     'xplane_bridge/laboratory/flights/recordings', 'xplane_bridge/laboratory/campaigns/table',
     'xplane_bridge/bridges/*/session/overrides.py', 'xplane_bridge/bridges/*/session/written.py',
-    'xplane_bridge/bridges/*/web/held.py',
+    'xplane_bridge/bridges/*/web/held.py', 'xplane_bridge/bridges/sessions/pending.py',
     'xplane_bridge/bridges/nodes/vehicle', 'xplane_bridge/laboratory/identification/estimation',
     'xplane_bridge/bridges/conversions', 'xplane_bridge/bridges/*/conversion*')
 # Seconds for all tests of a folder with one mutant, or so many times as long as without: whoever

@@ -35,7 +35,7 @@ WORDS = {
     'Peer': 'session', 'Identity': 'session', 'SpokenDialect': 'session',
     'Requests': 'session', 'Reads': 'session', '_Read': 'session', 'Watch': 'session',
     'Outbox': 'session',
-    'Overrides': 'session', 'Pending': 'session', 'Reports': 'session',
+    'Overrides': 'session', 'Reports': 'session',
     'Telemetry': 'session', 'WatchedDatarefs': 'session', 'Statistics': 'session',
     'Publisher': 'node',
 }

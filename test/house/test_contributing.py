@@ -101,10 +101,11 @@ def test_each_file_that_is_named_exists():
     ('bridges.conversions.xplane.state', ('OWN_DATAREFS', 'own_state')),
     ('bridges.conversions.vehicle', ('VehicleState',)),
     ('laboratory.flights.scenario.criteria', ('STATISTICS', 'FIGURES')),
-    ('laboratory.flights.scenario.quantities', ('DERIVED', '_UNITS', 'QUANTITIES', 'MOTION')),
+    ('common.quantities', ('TABLE', 'COMPUTED')),
+    ('simulation.aircraft.state', ('FACTORS',)),
     ('laboratory.flights.analysis.history', ('statistic', 'figures')),
-    ('laboratory.flights.analysis.motion', ('_DERIVED',)),
-    ('laboratory.flights.analysis.quantities', ('EXTRACT', 'MORE')),
+    ('laboratory.flights.analysis.motion', ('_COMPUTED',)),
+    ('laboratory.identification.motion.signals', ('SIGNALS',)),
 ])
 def test_the_names_to_edit_exist_and_are_named(module, names):
     found = import_module(f'xplane_bridge.{module}')

@@ -67,10 +67,15 @@ def response(a, b, controls, late=0):
     return np.array(x)
 
 
-def longitudinal(seconds=10.0, late=0, shape=pulses):
-    """Return a motion in which only the elevator acts, without noise, in a straight line."""
+def longitudinal(seconds=10.0, late=0, shape=pulses, aileron_lifts=0.0):
+    """
+    Return a motion in which only the elevator acts, without noise, in a straight line.
+
+    If ``aileron_lifts`` (C_L_delta_a) is not 0, ailerons move too, and make lift but no roll.
+    """
     times = np.arange(0.0, seconds, STEP)
     elevator = shape(times, 0.5, 0.02, 0.5)
+    aileron = (pulses(times, 1.0, 0.03, 0.7) + 0.3 * elevator) * bool(aileron_lifts)
     d, frame = LONGITUDINAL, AIRFRAME
     reduced = frame.chord / (2.0 * SPEED)
     lift, moment = PRESSURE / (frame.mass * SPEED), PRESSURE * frame.chord / frame.i_yy
@@ -79,18 +84,20 @@ def longitudinal(seconds=10.0, late=0, shape=pulses):
         [-lift * d['C_L_alpha'], 1.0 - lift * d['C_L_q'] * reduced, 0.0],
         [moment * d['C_m_alpha'], moment * d['C_m_q'] * reduced, 0.0],
         [0.0, 1.0, 0.0]])
-    b = np.array([[-lift * d['C_L_delta_e']], [moment * d['C_m_delta_e']], [0.0]])
-    alpha, q, pitch = response(a, b, elevator[:, None], late).T
-    acting = elevator[np.maximum(np.arange(len(times)) - late, 0)]
+    b = np.array([[-lift * d['C_L_delta_e'], -lift * aileron_lifts],
+                  [moment * d['C_m_delta_e'], 0.0], [0.0, 0.0]])
+    alpha, q, pitch = response(a, b, np.stack((elevator, aileron), axis=1), late).T
+    acting = np.maximum(np.arange(len(times)) - late, 0)
     acceleration = GRAVITY + PRESSURE / frame.mass * (
-        d['C_L_alpha'] * alpha + d['C_L_q'] * reduced * q + d['C_L_delta_e'] * acting)
+        d['C_L_alpha'] * alpha + d['C_L_q'] * reduced * q
+        + d['C_L_delta_e'] * elevator[acting] + aileron_lifts * aileron[acting])
     zero = np.zeros(len(times))
     return motion(times, {
         'roll': zero, 'pitch': pitch, 'roll_rate': zero, 'pitch_rate': q, 'yaw_rate': zero,
         'specific_force_x': acceleration * np.sin(alpha), 'specific_force_y': zero,
         'specific_force_z': -acceleration * np.cos(alpha), 'true_airspeed': zero + SPEED,
         'angle_of_attack': alpha, 'sideslip': zero, 'density': zero + DENSITY,
-        'elevator': elevator, 'aileron': zero, 'rudder': zero})
+        'elevator': elevator, 'aileron': aileron, 'rudder': zero})
 
 
 def lateral(seconds=14.0, shape=pulses):

@@ -20,7 +20,8 @@ from launch import LaunchDescription, LaunchService
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
-service = LaunchService(argv=sys.argv[2:])
+# Without a terminal nobody else interrupts what launch has started.
+service = LaunchService(argv=sys.argv[2:], noninteractive=not sys.stdin.isatty())
 service.include_launch_description(LaunchDescription([IncludeLaunchDescription(
     PythonLaunchDescriptionSource(sys.argv[1]),
     launch_arguments=[argument.split(':=', 1) for argument in sys.argv[2:]])]))

@@ -23,10 +23,12 @@ import synthetic
 
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
+from xplane_bridge.laboratory.identification.estimation.output_error import foretold
 from xplane_bridge.laboratory.identification.identify import identify
-from xplane_bridge.laboratory.identification.motion.equations import HELD
+from xplane_bridge.laboratory.identification.motion.equations import Derivative, HELD
 from xplane_bridge.laboratory.identification.motion.signals import DEFLECTIONS, IdentificationError
 from xplane_bridge.laboratory.identification.motion.surfaces import mean_before, with_surfaces
+from xplane_bridge.laboratory.identification.report import as_mapping, lines
 
 LATE = 8
 
@@ -98,6 +100,37 @@ def test_a_part_of_what_a_surface_jumps_may_be_a_ramp():
     for part, mean in ((0.0, 1.0), (0.5, 0.75), (1.0, 0.5)):
         assert motion.without_jumps(part).held('elevator')[at - 1:at + 2] == pytest.approx(
             [0.0, mean, 1.0])
+
+
+def identified_with_ailerons(lift):
+    """Return what is identified if ailerons that are moved lift so much (C_L_delta_a)."""
+    flight = synthetic.longitudinal(aileron_lifts=lift).measured
+    return identify([replace(flight, surfaces=frozenset(DEFLECTIONS))], synthetic.AIRFRAME)
+
+
+def test_surfaces_of_the_other_form_are_accounted_for_and_not_told():
+    # Flaperons lift. Taken for what the elevator does, C_L_delta_e would be -0.45.
+    found = identified_with_ailerons(-0.5)
+    fit = found.forms['longitudinal'].fit
+    for name, one in fit.derivatives.items():
+        assert abs(one.value - synthetic.LONGITUDINAL[str(name)]) < max(
+            2.0 * one.deviation, 0.07 * abs(one.value)), str(name)
+    assert {str(name) for name in fit.beside} == {'C_L_delta_a', 'C_m_delta_a'}
+    assert fit.beside[Derivative('C_L', 'aileron')].value == pytest.approx(-0.5, rel=0.07)
+    told = lines(found)
+    assert '  what aileron does to it besides is accounted for' in told
+    assert '  by the deflection of elevator, in rad: not where commanded' in told
+    assert not any('delta_a' in line for line in told)
+    assert as_mapping(found)['forms']['longitudinal']['accounted_for'] == ['aileron']
+    # Foretold is what was flown, with what the ailerons did.
+    (measured,), (estimated,) = foretold(fit, found.forms['longitudinal'].motions)
+    assert np.std(measured - estimated) < 0.05 * np.std(measured)
+
+
+def test_surfaces_of_the_other_form_that_do_nothing_are_in_no_model():
+    found = identified_with_ailerons(1e-6)
+    assert not found.forms['longitudinal'].fit.beside
+    assert 'accounted_for' not in as_mapping(found)['forms']['longitudinal']
 
 
 def test_commands_and_deflections_are_not_mixed():
@@ -190,7 +223,9 @@ def test_a_product_of_inertia_has_the_sign_of_the_motion_it_makes():
 
 def test_the_aileron_of_the_f16_is_the_one_that_acts():
     pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
+    from xplane_bridge.simulation.aircraft.sample import AIRFRAME_STATE
     from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+    place = AIRFRAME_STATE.index('aileron_deflection')
     for name, node in (('f16', 'fcs/aileron-pos-rad'), ('c172p', 'fcs/left-aileron-pos-rad')):
         spare, _ = in_steady_flight(name, 1500.0, 150.0 if name == 'f16' else 51.444)
         model = spare.model()
@@ -198,4 +233,4 @@ def test_the_aileron_of_the_f16_is_the_one_that_acts():
         model.equilibrate()
         assert model.get(node) > 0.01
         assert model.state.aileron_deflection == model.get(node)
-        assert model.sampler.airframe()[1] == model.get(node)
+        assert model.sampler.airframe()[place] == model.get(node)

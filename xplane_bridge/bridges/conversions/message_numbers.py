@@ -25,7 +25,10 @@ known (NaN, marked by -1 in a covariance of Imu, or left out of a mask) is 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
+
+from xplane_bridge.common.quantities import AIR_DATA, fields_of
 
 Numbers = tuple[float, ...]
 
@@ -69,11 +72,11 @@ def _read_odom(message: Any) -> Numbers:
         *_xyz(twist.angular)))
 
 
+_air_data = attrgetter(*(one.field for one in fields_of(AIR_DATA)))
+
+
 def _read_air_data(message: Any) -> Numbers:
-    return _known((
-        message.indicated_airspeed, message.true_airspeed, message.angle_of_attack,
-        message.sideslip, message.static_pressure, message.dynamic_pressure,
-        message.temperature, message.density, *_xyz(message.wind)))
+    return _known(_air_data(message))
 
 
 def _read_target(message: Any) -> Numbers:

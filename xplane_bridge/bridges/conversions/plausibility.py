@@ -32,54 +32,30 @@ from typing import Any
 
 from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.conversions.vehicle import Air, Controls, EngineControls, VehicleState
+from xplane_bridge.common.controls import CONTROLS
+from xplane_bridge.common.quantities import AIR, QUANTITY
 
 NOWHERE: Vector = (math.nan, math.nan, math.nan)
 """An unknown position."""
 
-# Degrees. A simulator may use longitudes up to 360, or continue past the date line, but not for
-# more than one turn.
-_LATITUDE = 90.0
-_LONGITUDE = 360.0
-# Metres above mean sea level: below the deepest sea floor, and beyond the moon, which JSBSim
-# can reach. Nearly half of the exponents of a random float32 are outside.
-_LOWEST, _HIGHEST = -12_000.0, 1e9
 # Degrees. Simulators use -180..180 or 0..360; the rest is a margin of one more turn.
 _ANGLE = 720.0
-# m/s along one axis: ten times the escape velocity of the earth, enough for Kerbal's sun.
-_SPEED = 1e5
-# rad/s: a diverged flight model spins at tens.
-_RATE = 1e3
-# m/s^2: ten thousand g, more than any crash.
-_FORCE = 1e5
-_WIND = 1e4
-_TURN = 6.5
 
-AIR_BOUNDS: dict[str, tuple[float, float]] = {
-    'indicated_airspeed': (-_SPEED, _SPEED),
-    'true_airspeed': (-_SPEED, _SPEED),
-    'angle_of_attack': (-_TURN, _TURN),
-    'sideslip': (-_TURN, _TURN),
-    # Pa: Venus has 9e6. In a vacuum, or at rest, rounding errors may give values below 0.
-    'static_pressure': (-1.0, 1e8),
-    'dynamic_pressure': (-1e5, 1e10),
-    # K: from absolute zero to hotter than the sun.
-    'temperature': (0.0, 1e5),
-    'density': (-1e-3, 1e4),
-}
+AIR_BOUNDS = {one.field: one.bounds for one in AIR}
+"""Of each number of air_data."""
 
-# Engines with reverse or emergency power exceed -1..1.
-_POWER = 10.0
-# The others are -1..1, 0..1 or, speedbrakes, -0.5..1.5 by definition; the rest is a margin.
-_BOTH_WAYS, _ONE_WAY = (-1.6, 1.6), (-0.1, 1.1)
-_CONTROLS: dict[str, tuple[float, float]] = {
-    'elevator': _BOTH_WAYS, 'aileron': _BOTH_WAYS, 'rudder': _BOTH_WAYS,
-    'throttle': (-_POWER, _POWER), 'flaps': _ONE_WAY, 'gear': _ONE_WAY, 'speedbrake': _BOTH_WAYS,
-    'brake_left': _ONE_WAY, 'brake_right': _ONE_WAY,
-    'elevator_trim': _BOTH_WAYS, 'aileron_trim': _BOTH_WAYS, 'rudder_trim': _BOTH_WAYS}
+_CONTROLS = {name: QUANTITY[name].bounds for name in CONTROLS}
+(_SOUTH, _NORTH), (_WEST, _EAST), (_LOWEST, _HIGHEST) = (
+    QUANTITY[name].bounds for name in ('latitude', 'longitude', 'altitude'))
+# Of each axis of a vector, either way.
 _VECTORS = (
-    ('velocity', _SPEED), ('angular_velocity', _RATE), ('specific_force', _FORCE),
+    *((vector, QUANTITY[axis].bounds[1]) for vector, axis in (
+        ('velocity', 'velocity_north'), ('angular_velocity', 'roll_rate'),
+        ('specific_force', 'specific_force_up'))),
     # A quaternion.
     ('orientation', 1.01))
+_WIND = QUANTITY['wind_north'].bounds[1]
+_LEVER = QUANTITY['throttle'].bounds[1]
 
 # Every state of every aircraft is checked here: these read all values at once.
 _air_values = attrgetter(*AIR_BOUNDS)
@@ -98,9 +74,9 @@ def place_fault(
     latitude_deg: float, longitude_deg: float, altitude_msl: float
 ) -> tuple[str, float] | None:
     """Return name and value of the impossible part of a position, None if there is none."""
-    if not -_LATITUDE <= latitude_deg <= _LATITUDE:
+    if not _SOUTH <= latitude_deg <= _NORTH:
         return 'latitude', latitude_deg
-    if not -_LONGITUDE <= longitude_deg <= _LONGITUDE:
+    if not _WEST <= longitude_deg <= _EAST:
         return 'longitude', longitude_deg
     if not _LOWEST <= altitude_msl <= _HIGHEST:
         return 'altitude', altitude_msl
@@ -255,7 +231,7 @@ class Plausibility:
         changes: dict[str, Any] = {}
         for name, values in zip(_ENGINES, _engine_values(engines), strict=True):
             for value in values or ():
-                if not -_POWER <= value <= _POWER:
+                if not -_LEVER <= value <= _LEVER:
                     changes[name] = None
                     self.withhold(f'{name} of an engine', value)
                     break

@@ -23,6 +23,7 @@ from what a protocol leaves of it.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from xplane_bridge.bridges.conversions import axes
@@ -35,6 +36,7 @@ from xplane_bridge.bridges.conversions.vehicle import (
     VehicleState,
 )
 from xplane_bridge.common.controls import BRAKES
+from xplane_bridge.common.quantities import AIR
 
 
 def vehicle_state(state: Any, time: float) -> VehicleState:
@@ -73,11 +75,13 @@ def velocity(state: Any) -> Vector:
     return state.v_east, state.v_north, -state.v_down
 
 
+_air = attrgetter(*(one.state for one in AIR))
+
+
 def air(state: Any) -> Air:
     """Return the air data; the dynamic pressure is that of the true airspeed."""
-    return Air(
-        state.cas, state.tas, state.alpha, state.beta, state.static_pressure, state.qbar,
-        state.temperature, state.density, (state.wind_east, state.wind_north, -state.wind_down))
+    wind = state.wind_east, state.wind_north, -state.wind_down
+    return Air(*(*_air(state), wind))
 
 
 def controls(state: Any) -> Controls:

@@ -18,6 +18,8 @@ from collections.abc import Sequence
 import re
 import unicodedata
 
+from xplane_bridge.common import quantities
+
 STATE = ('fix', 'fix_velocity', 'imu/data', 'odom', 'air_data')
 """Topics of where a vehicle is and how it moves, which sensors measure."""
 
@@ -31,10 +33,7 @@ AIRFRAME_TOPIC = 'airframe'
 CONTACTS_TOPIC = 'contacts'
 """Topics of a simulated aircraft alone."""
 
-AIR = (
-    'indicated_airspeed', 'true_airspeed', 'angle_of_attack', 'sideslip', 'static_pressure',
-    'dynamic_pressure', 'temperature', 'density',
-)
+AIR = tuple(one.field for one in quantities.AIR)
 """The numbers of air_data."""
 
 # A whole topic name, namespace included, may have 247 characters (rmw).

@@ -17,9 +17,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
+from operator import attrgetter
 from typing import NamedTuple
 
 from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
+from xplane_bridge.bridges.conversions.topics import AIR
 
 
 class Controls(NamedTuple):
@@ -72,7 +75,7 @@ class EngineControls:
 @dataclass(frozen=True, slots=True)
 class Air:
     """
-    Air data of an aircraft; None means unknown.
+    Air data of an aircraft; None means unknown. The numbers are AIR of common/quantities.py.
 
     Speeds in m/s, angles in radians (angle of attack + is nose above the path, sideslip + is
     wind from the right), pressures in Pa, temperature in K, density in kg/m^3, wind as the
@@ -88,6 +91,16 @@ class Air:
     temperature: float | None = None
     density: float | None = None
     wind: Vector | None = None
+
+
+_air_values = attrgetter(*AIR)
+_NO_WIND = (math.nan, math.nan, math.nan)
+
+
+def air_numbers(air: Air) -> tuple[float, ...]:
+    """Return the numbers of AirData in order, NaN for what is unknown."""
+    known = [math.nan if value is None else value for value in _air_values(air)]
+    return (*known, *(air.wind or _NO_WIND))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ from xplane_bridge.bridges.fdmdata.protocol import (
     StaticPressureReply,
     ThermometerReply,
 )
+from xplane_bridge.common.quantities import QUANTITY
 from xplane_bridge.common.units import (
     celsius_or_kelvin_to_kelvin,
     celsius_to_kelvin,
@@ -88,7 +89,7 @@ class Interpretation:
 # bridges/conversions.
 _ANGLE = (-720.0, 720.0)
 _SPEED = AIR_BOUNDS['true_airspeed']
-_FORCE = (-1e5, 1e5)
+_FORCE = QUANTITY['specific_force_up'].bounds
 _RATE = (-5e4, 5e4)
 _PLACE = ('latitude', 'longitude', 'altitude')
 _BOUNDS: dict[Command, dict[str, tuple[float, float]]] = {

@@ -68,6 +68,10 @@ class Ledger(Generic[_T]):
         entry = self._entries.get(key)
         return entry is not None and entry.held is Held.TAKEN
 
+    def get(self, vehicle: int, value: str) -> LedgerEntry[_T] | None:
+        """Return one item, None if it is neither taken nor unconfirmed."""
+        return self._entries.get((vehicle, value))
+
     def take(self, vehicle: int, value: str, before: _T | None = None) -> None:
         """
         Record that this was taken, or taken again.

@@ -51,6 +51,7 @@ from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.experiments.settings import Experiment
 from xplane_bridge.laboratory.flights.flight import Flight
+from xplane_bridge.laboratory.flights.scenario.quantities import shown_unit, unit_of
 from xplane_bridge.laboratory.flights.script import Script
 
 # What a live view shows, as messages of the Foxglove SDK.
@@ -388,19 +389,13 @@ _DATA = rb'\x01.{4}'
 
 _COMMANDS = tuple(f'command_{name}' for name in FLOWN)
 # Name in /state, quantity, factor.
-_STATE = (
-    ('altitude_m', 'altitude', 1.0), ('airspeed_m_s', 'airspeed', 1.0),
-    ('roll_deg', 'roll', 1.0 / DEGREE), ('pitch_deg', 'pitch', 1.0 / DEGREE),
-    ('heading_deg', 'heading', 1.0 / DEGREE),
-    ('roll_rate_deg_s', 'roll_rate', 1.0 / DEGREE),
-    ('pitch_rate_deg_s', 'pitch_rate', 1.0 / DEGREE),
-    ('yaw_rate_deg_s', 'yaw_rate', 1.0 / DEGREE),
-    ('angle_of_attack_deg', 'angle_of_attack', 1.0 / DEGREE),
-    ('sideslip_deg', 'sideslip', 1.0 / DEGREE),
-    ('east_m', 'east', 1.0), ('north_m', 'north', 1.0),
-    ('target_altitude_m', 'target_altitude', 1.0),
-    ('target_heading_deg', 'target_heading', 1.0 / DEGREE),
-    ('target_airspeed_m_s', 'target_airspeed', 1.0))
+_STATE = tuple(
+    (f'{name}_{shown_unit(name).replace("/", "_")}', name,
+     1.0 if shown_unit(name) == unit_of(name) else 1.0 / DEGREE)
+    for name in (
+        'altitude', 'airspeed', 'roll', 'pitch', 'heading', 'roll_rate', 'pitch_rate', 'yaw_rate',
+        'angle_of_attack', 'sideslip', 'east', 'north', 'target_altitude', 'target_heading',
+        'target_airspeed'))
 _STATE_NAMES = ('flight_time_s', *(name for name, _, _ in _STATE))
 
 

@@ -64,7 +64,7 @@ from xplane_bridge.laboratory.sensors.specification import Figures
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.simulation.aircraft.loading.parameter_file import airframe_limits
-from xplane_bridge.simulation.aircraft.sample import Sample, SampleRow
+from xplane_bridge.simulation.aircraft.sample import SAMPLE, SampleRow
 from xplane_bridge.simulation.aircraft.state import AircraftState
 from xplane_bridge.simulation.aircraft.studies.physics_rate import explained
 from xplane_bridge.simulation.aircraft.studies.standing import standing_compressions
@@ -135,7 +135,7 @@ class CoreVehicle(FlownByLaw):
         self._known_place: tuple[Vector, Vector] | None = None
         self._now: Measurement | None = None
         self._known_target: tuple[Target | None, tuple[float, ...]] = (None, ())
-        self._measured = Measured(self._row, 0 if rounding else len(Sample._fields))
+        self._measured = Measured(self._row, 0 if rounding else len(SAMPLE))
         self._touched = Touched(standing_compressions(self.aircraft)) if has_runway else None
         self._commanded = TimedRows(len(FLOWN))
         self._wanted: list[tuple[float, ...]] = []
@@ -253,11 +253,11 @@ class CoreVehicle(FlownByLaw):
         """Return the quantities measured in a frame."""
         place, (east, north, _) = self._place_of(kept)
         if isinstance(kept, tuple):
-            return (*place, *kept[3:6], east, north, kept[9], *kept[6:9], *kept[10:])
+            return (*place, east, north, *kept[3:])
         now = observed.to_measurement(kept, place[2], east, north)
         return (
-            *place, now.roll, now.pitch, now.heading, east, north, now.airspeed, now.roll_rate,
-            now.pitch_rate, now.yaw_rate, *observed.flow_and_controls(kept))
+            *place, east, north, now.roll, now.pitch, now.heading, now.roll_rate, now.pitch_rate,
+            now.yaw_rate, now.airspeed, *observed.flow_and_controls(kept))
 
     @property
     def is_open_loop(self) -> bool:

@@ -22,21 +22,21 @@ bridges/nodes/vehicle publishes the same numbers.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from xplane_bridge.bridges.conversions import axes, simulated
+from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.message_numbers import TARGET_BITS
 from xplane_bridge.bridges.conversions.odom_frame import OdomFrame
-from xplane_bridge.bridges.conversions.vehicle import Air, Controls, VehicleState
+from xplane_bridge.bridges.conversions.vehicle import Air, air_numbers, Controls, VehicleState
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.policy.observation import known, Numbers
 from xplane_bridge.laboratory.control.policy.observation import Vector as Observation
 from xplane_bridge.laboratory.control.targets import Target
 from xplane_bridge.laboratory.sensors.imu import BodyMotion
-from xplane_bridge.simulation.aircraft.sample import Sample, SampleRow, Surroundings
+from xplane_bridge.simulation.aircraft.sample import SampleRow
 from xplane_bridge.simulation.aircraft.state import AircraftState
 
 _ZERO = (0.0, 0.0, 0.0)
@@ -82,17 +82,8 @@ class Observed(NamedTuple):
         return known(np.array((
             x, y, z, w, *rates, *(force or _ZERO), *self.fix,
             *(self.position or _ZERO), *turned, turned_w, *(self.velocity or _ZERO),
-            *(rates if self.turned else _ZERO), *_air_numbers(self.air), *target),
+            *(rates if self.turned else _ZERO), *air_numbers(self.air or Air()), *target),
             dtype=np.float64))
-
-
-def _air_numbers(air: Air | None) -> tuple[float | None, ...]:
-    if air is None:
-        return (0.0,) * 11
-    return (
-        air.indicated_airspeed, air.true_airspeed, air.angle_of_attack, air.sideslip,
-        air.static_pressure, air.dynamic_pressure, air.temperature, air.density,
-        *(air.wind or _ZERO))
 
 
 def target_numbers(target: Target) -> tuple[float, ...]:
@@ -118,8 +109,7 @@ def truth_to_numbers(
     target: tuple[float, ...],
 ) -> Numbers:
     """Return the observation of a state of which all is known: as Observed has it, but faster."""
-    v_north, v_east, v_down, _, mass, f_x, f_y, f_z, tas, static, qbar, temperature, density, (
-        north), east, down = more
+    v_north, v_east, v_down, _, mass, f_x, f_y, f_z, tas, *others, east, north, down = more
     phi, theta, psi, p, q, r, cas, alpha, beta = sample[3:12]
     orientation = w, x, y, z = axes.ned_frd_to_enu_flu(
         axes.euler_to_quaternion(phi, theta, psi))
@@ -128,27 +118,23 @@ def truth_to_numbers(
         x, y, z, w, p, -q, -r, f_x / mass, -(f_y / mass), -(f_z / mass), *fix, *position,
         turned_x, turned_y, turned_z, turned_w,
         *axes.rotate((w, -x, -y, -z), (v_east, v_north, -v_down)), p, -q, -r,
-        cas, tas, alpha, beta, static, qbar, temperature, density, east, north, -down, *target)
+        cas, tas, alpha, beta, *others, east, north, -down, *target)
     # The sum of an aircraft that has broken is NaN.
     if math.isfinite(sum(values)):
         return values
     return tuple(0.0 if math.isnan(value) else value for value in values)
 
 
-def truth_to_parts(
-    sample_row: SampleRow, more_row: SampleRow
-) -> tuple[BodyMotion, Vector, Air]:
+def truth_to_parts(sample: SampleRow, more: SampleRow) -> tuple[BodyMotion, Vector, Air]:
     """Return motion, velocity over ground (ENU, m/s), and air data: all is known."""
-    sample, more = Sample._make(sample_row), Surroundings._make(more_row)
-    mass = more.mass
+    v_north, v_east, v_down, _, mass, f_x, f_y, f_z, tas, *others, east, north, down = more
+    phi, theta, psi, p, q, r, cas, alpha, beta = sample[3:12]
+    air: tuple[Any, ...] = cas, tas, alpha, beta, *others, (east, north, -down)
     return (
         BodyMotion(
-            simulated.orientation(sample), simulated.angular_velocity(sample),
-            axes.frd_to_flu((more.force_x / mass, more.force_y / mass, more.force_z / mass))),
-        simulated.velocity(more),
-        Air(sample.cas, more.tas, sample.alpha, sample.beta, more.static_pressure, more.qbar,
-            more.temperature, more.density,
-            (more.wind_east, more.wind_north, -more.wind_down)))
+            axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(phi, theta, psi)),
+            axes.frd_to_flu((p, q, r)), axes.frd_to_flu((f_x / mass, f_y / mass, f_z / mass))),
+        (v_east, v_north, -v_down), Air(*air))
 
 
 def truth_to_measurement(

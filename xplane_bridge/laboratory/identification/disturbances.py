@@ -77,7 +77,7 @@ _FORMS: Mapping[str, str] = {
 _OSCILLATIONS = (SHORT_PERIOD, PHUGOID, DUTCH_ROLL, ROLL_SPIRAL)
 # What the modes are off by, as a part, beside their derivatives: the mean of the manoeuvres is not
 # quite where the aircraft flies level, and derivatives vary, which damping feels most.
-_SIMPLE, _SIMPLE_DAMPING = 0.005, 0.02
+_SIMPLE, _SIMPLE_DAMPING = 0.005, 0.03
 # A step of a derivative for the slopes of the modes' figures, as a part of its deviation.
 _STEP = 0.01
 

@@ -68,6 +68,7 @@ from xplane_bridge.laboratory.identification.manoeuvres import excited, manoeuvr
 from xplane_bridge.laboratory.identification.motion.airframe import Airframe
 from xplane_bridge.laboratory.identification.motion.equations import (
     CheckedManoeuvre,
+    CROSS,
     Derivative,
     FORMS,
     in_gusts,
@@ -92,11 +93,13 @@ IDENTIFIABLE = 0.1
 _CERTAIN = 4.0
 _DIFFERENT = 0.04
 _SIDED = 0.9
+# Another form's surface may do something if it moves by more than this (rad).
+_STIRRED = 1e-3
 # In a turn the angle of attack does not follow the pitch rate: from this bank (rad) on C_m_q is
 # not the sum that it is in level flight.
 _STEEPEST = 0.2
 # Signals are late against each other by these parts of a simulator's step, or of a sample's time.
-_PART_OF_STEP, _PART_OF_SAMPLE = 0.2, 0.2
+_PART_OF_STEP, _PART_OF_SAMPLE = 0.3, 0.2
 # Drag and thrust act on the airspeed within seconds: of fewer, a drift of a sensor looks as they.
 _SHORTEST_PATH = 8.0
 
@@ -296,19 +299,16 @@ def _identified(
         form = in_gusts(form)
     start = equation_error(form, motions)
     check_regression(form, motions, start)
-    # With the effect of controls that are not the same both ways, where that can be seen.
-    sided = [name for name in form.controls
+    # With what other surfaces do, and the effect of controls that is not the same both ways, where
+    # that can be seen.
+    sided = [f'{name}{MAGNITUDE}' for name in form.controls
              if name in FLOWN and _is_two_sided(motions, name)]
-    wider = form._replace(
-        controls=(*form.controls, *(f'{name}{MAGNITUDE}' for name in sided)))
-    if sided:
-        again = equation_error(wider, motions)
-        if not again.collinearity.is_too_much:
-            fit = output_error(wider, motions, again, step)
-            kept = [name for name in sided if _acts_otherwise(fit, name)]
-            form = form._replace(
-                controls=(*form.controls, *(f'{name}{MAGNITUDE}' for name in kept)))
-            start = equation_error(form, motions)
+    form = _with_more(form, [
+        name for name in CROSS.get(form.name, ()) if all(
+            name in motion.measured.surfaces for motion in motions) and any(
+            np.ptp(motion[name]) > _STIRRED for motion in motions)], motions, step)
+    form = _with_more(form, sided, motions, step)
+    start = equation_error(form, motions)
     if stepwise:
         form = form._replace(omitted=needless(form, motions))
     fit = output_error(form, motions, start, step, others, _late(form, motions, step))
@@ -339,11 +339,27 @@ def _with_speed(
     return Identified(motions, regression, fit)
 
 
-def _acts_otherwise(fit: Fit, name: str) -> bool:
-    """Return whether a control certainly does not act the same both ways."""
-    for derivative, one in fit.derivatives.items():
-        if derivative.regressor == f'{name}{MAGNITUDE}':
-            mean = fit.derivatives[derivative._replace(regressor=name)].value
+def _with_more(
+    form: ModelStructure, names: Sequence[str], motions: Sequence[CheckedManoeuvre], step: float
+) -> ModelStructure:
+    """Return a form with those of more controls that certainly act."""
+    if not names:
+        return form
+    wider = form._replace(controls=(*form.controls, *names))
+    start = equation_error(wider, motions)
+    if start.collinearity.is_too_much:
+        return form
+    fit = output_error(wider, motions, start, step, late=_late(form, motions, step))
+    return form._replace(controls=(*form.controls, *(
+        name for name in names if _acts(fit, name))))
+
+
+def _acts(fit: Fit, name: str) -> bool:
+    """Return whether a control certainly acts, or by its magnitude not the same both ways."""
+    for derivative, one in {**fit.derivatives, **fit.beside}.items():
+        if derivative.regressor == name:
+            mean = 0.0 if not name.endswith(MAGNITUDE) else fit.derivatives[
+                derivative._replace(regressor=name.removesuffix(MAGNITUDE))].value
             if one.bound <= 1.0 / _CERTAIN and abs(one.value) > _DIFFERENT * abs(mean):
                 return True
     return False

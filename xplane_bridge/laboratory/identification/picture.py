@@ -34,14 +34,11 @@ from xplane_bridge.common.drawing import (
 )
 from xplane_bridge.laboratory.identification.compatibility import Compatibility
 from xplane_bridge.laboratory.identification.identify import Identified
-from xplane_bridge.laboratory.identification.motion.signals import Array
+from xplane_bridge.laboratory.identification.motion.signals import Array, SIGNALS
 from xplane_bridge.laboratory.identification.reconstruction import OUTPUTS
 
 _DEGREES = {'rad': 'deg', 'rad/s': 'deg/s'}
-_UNITS = {
-    'angle_of_attack': 'rad', 'sideslip': 'rad', 'roll': 'rad', 'pitch': 'rad',
-    'roll_rate': 'rad/s', 'pitch_rate': 'rad/s', 'yaw_rate': 'rad/s', 'true_airspeed': 'm/s',
-    'lift_acceleration': 'm/s2', 'specific_force_y': 'm/s2', 'path_acceleration': 'm/s2'}
+_ACCELERATIONS = ('lift_acceleration', 'specific_force_y', 'path_acceleration')
 _COLOURS = {'elevator': GREEN, 'aileron': BLUE, 'rudder': ORANGE, 'throttle': PURPLE}
 
 
@@ -103,7 +100,7 @@ def draw_compatibility(found: Compatibility, path: str | PathLike[str]) -> None:
 
 
 def _shown(name: str) -> tuple[float, str]:
-    unit = _UNITS[name]
+    unit = 'm/s2' if name in _ACCELERATIONS else SIGNALS[name].unit
     return (float(np.degrees(1.0)), _DEGREES[unit]) if unit in _DEGREES else (1.0, unit)
 
 

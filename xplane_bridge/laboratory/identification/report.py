@@ -34,7 +34,7 @@ from xplane_bridge.laboratory.identification.reconstruction import ERRORS
 from xplane_bridge.laboratory.identification.truth import Slope, Truth
 from xplane_bridge.simulation.aircraft.studies.modes import UNCONTROLLED
 
-SHOWN = 0.5
+SHOWN = 0.45
 """An error of a sensor is told if its bound is at most that part of what is usual a priori."""
 
 # A slope whose range is wider than this part of it is not constant.
@@ -115,12 +115,14 @@ def _notes(found: Identified) -> list[str]:
     if fit.form.omitted and fit.form.name != SPEED.name:
         shown.append('  not needed, by stepwise regression: ' + ', '.join(
             str(one) for one in fit.form.derivatives if one in fit.form.omitted))
-    if acting := [name for name in fit.form.controls if name in found.surfaces]:
+    beside = _beside(found)
+    if acting := [name for name in fit.form.controls if name in found.surfaces - {*beside}]:
         shown.append(f'  by the deflection of {" and ".join(acting)}, in rad: not where commanded')
-    for control in fit.form.controls:
-        if control.endswith(MAGNITUDE):
-            shown.append(f'  {control.removesuffix(MAGNITUDE)} does not act the same both ways: '
-                         'its derivatives are the means of both')
+    if beside:
+        shown.append(f'  what {" and ".join(beside)} does to it besides is accounted for')
+    shown += [f'  {control.removesuffix(MAGNITUDE)} does not act the same both ways: its '
+              'derivatives are the means of both'
+              for control in fit.form.controls if control.endswith(MAGNITUDE)]
     if (shares := alpha_dot_shares(found)):
         shown.append('  C_m_alpha_dot, which such a flight does not show by itself, is in these: '
                      + ', '.join(f'{share:.2g} times in {name}' for name, share in shares.items()))
@@ -129,6 +131,11 @@ def _notes(found: Identified) -> list[str]:
             shown.append(f'  validation, {output}: R2 {agrees.r_squared:.3f}, Theil '
                          f'{agrees.theil:.3f}')
     return shown
+
+
+def _beside(found: Identified) -> list[str]:
+    """Return the surfaces of another form that act on this one."""
+    return sorted({one.regressor for one in found.fit.beside} & found.surfaces)
 
 
 def alpha_dot_shares(found: Identified) -> dict[str, float]:
@@ -260,6 +267,7 @@ def _form_mapping(found: Identified, truth: Truth | None) -> dict[str, Any]:
         'delay': {'estimate': found.fit.delay.value,
                   'two_sigma': 2.0 * found.fit.delay.deviation, 'unit': 's'},
         'derivatives': derivatives,
+        **({'accounted_for': beside} if (beside := _beside(found)) else {}),
         **({'times_alpha_dot': shares} if shares else {}),
         'collinearity': {'condition': alike.condition, 'pair': list(alike.pair),
                          'correlation': alike.correlation},

@@ -149,8 +149,8 @@ def fleet(given: Given) -> list[NodeSpec]:
         autopilot = {
             'lockstep': lockstep, **alike, **({'behind_sensors': True} if sensors else {}),
             **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {}),
-            # So that the recorder misses no frame: it and who takes the commands.
-            **({'subscribers': 2} if lockstep and value['record'] else {})}
+            # So that the recorder misses no frame.
+            **({'wait_for_recorder': True} if lockstep and value['record'] else {})}
         wanted += [NodeSpec('autopilot_node', name, {**autopilot}, of)
                    for name, of in zip(names, gains, strict=True)]
     if value['rviz']:

@@ -16,68 +16,37 @@
 What a flight reads of the aircraft in each frame: SI, in the units and axes of AircraftState.
 
 A frame's whole AircraftState costs as much as JSBSim's own step. So only what each frame keeps is
-read in each frame (Sample), and the rest of what is observed when a law or an observation asks
-(Surroundings); or what a bridge would see of it (DatarefState). All have the same bits as the
+read in each frame (SAMPLE), and the rest of what is observed when a law or an observation asks
+(SURROUNDINGS); or what a bridge would see of it (DatarefState). All have the same bits as the
 AircraftState of the same instant.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 import math
 from typing import Any, NamedTuple
 
+from xplane_bridge.common.quantities import AIR_DATA, AIRFRAME, fields_of, KEPT, OF_ENGINES
 from xplane_bridge.simulation.aircraft.state import ENGINE_FACTORS, FACTORS, FOOT, StateReader
 
 _Get = Callable[[], float]
 
 SampleRow = tuple[float, ...]
 """
-The values of a Sample or of Surroundings, in their order.
+The values of SAMPLE or of SURROUNDINGS, in their order.
 
 A plain tuple costs less to make and to keep.
 """
 
+# Of fix and odom, where it is is worked out for whoever asks.
+SAMPLE = ('lat_deg', 'lon_deg', 'altitude_msl', *(
+    one.state for one in KEPT if one.topic not in ('fix', 'odom')))
+"""What is kept of each frame: position, attitude, rates, airspeed, flow, controls as commanded."""
 
-class Sample(NamedTuple):
-    """Position, attitude, rates, airspeed, flow, and controls as commanded."""
-
-    lat_deg: float
-    lon_deg: float
-    altitude_msl: float
-    phi: float
-    theta: float
-    psi: float
-    p: float
-    q: float
-    r: float
-    cas: float
-    alpha: float
-    beta: float
-    elevator: float
-    aileron: float
-    rudder: float
-    throttle: float
-
-
-class Surroundings(NamedTuple):
-    """Velocity over ground, mass and the force on it without weight (N, body axes), air."""
-
-    v_north: float
-    v_east: float
-    v_down: float
-    ground_speed: float
-    mass: float
-    force_x: float
-    force_y: float
-    force_z: float
-    tas: float
-    static_pressure: float
-    qbar: float
-    temperature: float
-    density: float
-    wind_north: float
-    wind_east: float
-    wind_down: float
+SURROUNDINGS = (
+    'v_north', 'v_east', 'v_down', 'ground_speed', 'mass', 'force_x', 'force_y', 'force_z', *(
+        one.state for one in fields_of(AIR_DATA) if not one.is_kept))
+"""Velocity over ground, mass and the force on it without weight (N, body axes), air."""
 
 
 class DatarefState(NamedTuple):
@@ -144,31 +113,11 @@ class Contacts(NamedTuple):
     compressions: tuple[float, ...]
 
 
-class AirframeState(NamedTuple):
-    """
-    What recordings have besides: as in AircraftState, but fuel is that of all tanks (kg).
+AIRFRAME_STATE = ('terrain_msl', *(
+    one.state for one in fields_of(AIRFRAME) if one.state and one.state not in SURROUNDINGS))
+"""What recordings have besides: as in AircraftState, but fuel is that of all tanks (kg)."""
 
-    Turbulence (m/s) is part of the wind.
-    """
-
-    elevator_deflection: float
-    aileron_deflection: float
-    rudder_deflection: float
-    flaps_position: float
-    gear_position: float
-    speedbrake_position: float
-    p_dot: float
-    q_dot: float
-    r_dot: float
-    turbulence_north: float
-    turbulence_east: float
-    turbulence_down: float
-    altitude_agl: float
-    terrain_msl: float
-    fuel: float
-
-
-ENGINE = ('rpm', 'power', 'thrust', 'fuel_flow')
+ENGINE = tuple(one.state for one in OF_ENGINES)
 """What they have of each engine, as in EngineState; NaN is what JSBSim does not model."""
 
 
@@ -192,8 +141,9 @@ class Sampler:
             get: Callable[[], float] = manager.get_node(node).get_double_value
             return get
 
-        self.sample = _sampling(*map(bind, Sample._fields))
-        self.surroundings = _surveying(*map(bind, Surroundings._fields))
+        self.sample, self.surroundings = (
+            _spelled_out([*map(bind, names)], [FACTORS[name][1] for name in names])
+            for names in (SAMPLE, SURROUNDINGS))
         count = int(manager.get_node('gear/num-units').get_double_value())
         struts, structure = (
             [manager.get_node(node).get_double_value for node in (
@@ -217,10 +167,10 @@ class Sampler:
 
     @cached_property
     def airframe(self) -> Callable[[], SampleRow]:
-        """Return what reads an AirframeState, and then ENGINE of each engine."""
+        """Return what reads AIRFRAME_STATE, and then ENGINE of each engine."""
         manager = self._manager
         nodes = [(self._reader.acting(node), factor) for node, factor in (
-            FACTORS[name] for name in AirframeState._fields)]
+            FACTORS[name] for name in AIRFRAME_STATE)]
         count = self._reader.engine_count
         nodes += [(node.format(n), factor) for n in range(count)
                   for node, factor in (ENGINE_FACTORS[name] for name in ENGINE)]
@@ -231,12 +181,8 @@ class Sampler:
             get: _Get = manager.get_node(node).get_double_value
             return get
 
-        getters = [bind(node) for node, _ in nodes]
-        if count != 1:
-            factors = [factor for _, factor in nodes]
-            return lambda: tuple(
-                [get() * factor for get, factor in zip(getters, factors, strict=True)])
-        return _make_single_engine_reader(*getters)
+        return _spelled_out(
+            [bind(node) for node, _ in nodes], [factor for _, factor in nodes])
 
     def height_above_ground(self) -> float:
         """Return the height of the centre of gravity above the ground below, in m."""
@@ -247,74 +193,11 @@ class Sampler:
         return self._reader.throttles()
 
 
-# Spelled out, these take half the time of a loop over getters and factors.
-
-
-def _sampling(
-    lat_deg: _Get, lon_deg: _Get, altitude_msl: _Get, phi: _Get, theta: _Get, psi: _Get, p: _Get,
-    q: _Get, r: _Get, cas: _Get, alpha: _Get, beta: _Get, elevator: _Get, aileron: _Get,
-    rudder: _Get, throttle: _Get,
-) -> Callable[[], SampleRow]:
-    """Return a function that reads a Sample."""
-    speed, elevator_sign, rudder_sign = _unit('cas'), _unit('elevator'), _unit('rudder')
-    # All others are in the unit of their property.
-    assert _unit(*{*Sample._fields} - {'cas', 'elevator', 'rudder'}) == 1.0
-
-    def sample() -> SampleRow:
-        return (
-            lat_deg(), lon_deg(), altitude_msl(), phi(), theta(), psi(), p(), q(), r(),
-            cas() * speed, alpha(), beta(), elevator() * elevator_sign, aileron(),
-            rudder() * rudder_sign, throttle())
-
-    return sample
-
-
-def _surveying(
-    v_north: _Get, v_east: _Get, v_down: _Get, ground_speed: _Get, mass: _Get, force_x: _Get,
-    force_y: _Get, force_z: _Get, tas: _Get, static_pressure: _Get, qbar: _Get,
-    temperature: _Get, density: _Get, wind_north: _Get, wind_east: _Get, wind_down: _Get,
-) -> Callable[[], SampleRow]:
-    """Return a function that reads Surroundings."""
-    speed = _unit('v_north', 'v_east', 'v_down', 'ground_speed', 'tas', 'wind_north',
-                  'wind_east', 'wind_down')
-    force, pressure = _unit('force_x', 'force_y', 'force_z'), _unit('static_pressure', 'qbar')
-    of_mass, of_temperature, of_density = _unit('mass'), _unit('temperature'), _unit('density')
-
-    def surroundings() -> SampleRow:
-        return (
-            v_north() * speed, v_east() * speed, v_down() * speed, ground_speed() * speed,
-            mass() * of_mass, force_x() * force, force_y() * force, force_z() * force,
-            tas() * speed, static_pressure() * pressure, qbar() * pressure,
-            temperature() * of_temperature, density() * of_density, wind_north() * speed,
-            wind_east() * speed, wind_down() * speed)
-
-    return surroundings
-
-
-def _unit(*names: str) -> float:
-    """Return the factor that these values have in common."""
-    factor, = {FACTORS[name][1] for name in names}
-    return factor
-
-
-def _make_single_engine_reader(
-    elevator: _Get, aileron: _Get, rudder: _Get, flaps: _Get, gear: _Get, speedbrake: _Get,
-    p_dot: _Get, q_dot: _Get, r_dot: _Get, north: _Get, east: _Get, down: _Get, height: _Get,
-    ground: _Get, fuel: _Get, rpm: _Get, power: _Get, thrust: _Get, fuel_flow: _Get,
-) -> Callable[[], SampleRow]:
-    """Return a function that reads an AirframeState, and ENGINE once."""
-    elevator_sign, rudder_sign = _unit('elevator_deflection'), _unit('rudder_deflection')
-    speed = _unit('turbulence_north', 'turbulence_east', 'turbulence_down')
-    length, of_fuel = _unit('altitude_agl', 'terrain_msl'), _unit('fuel')
-    of_rpm, of_power, of_thrust, of_flow = (ENGINE_FACTORS[name][1] for name in ENGINE)
-    # All others are in the unit of their property.
-    assert of_rpm == _unit(*AirframeState._fields[3:9], 'aileron_deflection') == 1.0
-
-    def airframe() -> SampleRow:
-        return (
-            elevator() * elevator_sign, aileron(), rudder() * rudder_sign, flaps(), gear(),
-            speedbrake(), p_dot(), q_dot(), r_dot(), north() * speed, east() * speed,
-            down() * speed, height() * length, ground() * length, fuel() * of_fuel, rpm(),
-            power() * of_power, thrust() * of_thrust, fuel_flow() * of_flow)
-
-    return airframe
+def _spelled_out(getters: Sequence[_Get], factors: Sequence[float]) -> Callable[[], SampleRow]:
+    """Return a function that reads a row: spelled out it takes half the time of a loop."""
+    names = [f'get_{number}' for number in range(len(getters))]
+    row = ''.join(f'{name}(){f" * {factor!r}" if factor != 1.0 else ""}, '
+                  for name, factor in zip(names, factors, strict=True))
+    bind: Callable[..., Callable[[], SampleRow]] = eval(
+        f'lambda {", ".join(names)}: lambda: ({row})')
+    return bind(*getters)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -30,10 +31,11 @@ from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.bridges.nodes.common.stamps import write_stamp
 from xplane_bridge.bridges.nodes.vehicle.crash import EXCEEDANCES, to_status, TOPIC
 from xplane_bridge.bridges.nodes.vehicle.publisher import make_undulation, TopicParameters
+from xplane_bridge.common.quantities import AIRFRAME, fields_of, OF_ENGINES
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.msg import Airframe as Message
 from xplane_bridge.simulation.aircraft.loading.parameter_file import airframe_limits
-from xplane_bridge.simulation.aircraft.sample import AirframeState, ENGINE
+from xplane_bridge.simulation.aircraft.sample import AIRFRAME_STATE, SURROUNDINGS
 from xplane_bridge.simulation.node.parameters import SimulatorParameters
 from xplane_bridge.simulation.peers.airframes import AirframeNews
 from xplane_bridge.simulation.peers.world import World
@@ -79,6 +81,8 @@ class AirframeTopic:
         self._undulation = make_undulation(given)
         self._message = Message()
         self._message.header.frame_id = given.frame_prefix + given.base_frame
+        self._fields = [(one, *_place(self._message, one.field))
+                        for one in fields_of(AIRFRAME) if one.state]
         self._told_at = -1.0
 
     def publish(self, world: World) -> None:
@@ -90,25 +94,25 @@ class AirframeTopic:
         self._told_at = now
         sampler, message = world.aircraft.sampler, self._message
         found = sampler.airframe()
-        plain, engines = AirframeState._make(found[:len(AirframeState._fields)]), found[
-            len(AirframeState._fields):]
-        *_, mass, _, _, force_z = sampler.surroundings()[:8]
+        plain, engines = dict(zip(AIRFRAME_STATE, found, strict=False)), found[
+            len(AIRFRAME_STATE):]
+        plain |= zip(SURROUNDINGS, sampler.surroundings(), strict=True)
         latitude, longitude = sampler.sample()[:2]
         write_stamp(message, round(now * 1e9))
-        for name in AirframeState._fields[:6]:
-            setattr(message, name, getattr(plain, name))
-        message.load_factor = -(force_z / mass) / STANDARD_GRAVITY
-        turning, gusts = message.angular_acceleration, message.turbulence
-        turning.x, turning.y, turning.z = plain.p_dot, -plain.q_dot, -plain.r_dot
-        gusts.x, gusts.y, gusts.z = (
-            plain.turbulence_east, plain.turbulence_north, -plain.turbulence_down)
-        message.mass, message.fuel = mass, plain.fuel
+        for one, part, name in self._fields:
+            setattr(part, name, one.sign * plain[one.state])
+        message.load_factor = -(plain['force_z'] / plain['mass']) / STANDARD_GRAVITY
         message.ground_elevation = msl_to_ellipsoid(
-            plain.terrain_msl, self._undulation.height_m(latitude, longitude))
-        message.height_above_ground = plain.altitude_agl
-        for number, name in enumerate(ENGINE):
-            setattr(message, name, array('d', engines[number::len(ENGINE)]))
+            plain['terrain_msl'], self._undulation.height_m(latitude, longitude))
+        for number, of in enumerate(OF_ENGINES):
+            setattr(message, of.field, array('d', engines[number::len(OF_ENGINES)]))
         self._publisher.publish(message)
+
+
+def _place(message: Any, path: str) -> tuple[Any, str]:
+    """Return the part of a message that has a field, and the field's name there."""
+    part, _, name = path.rpartition('.')
+    return attrgetter(part)(message) if part else message, name
 
 
 def take_limits(world: World, given: SimulatorParameters) -> None:

@@ -75,7 +75,7 @@ def test_the_throttle_is_given_back_as_it_was_unless_that_would_shut_it(before, 
     assert book.unconfirmed == ('throttle',)
     book.report({THROTTLE: (given,)}, 10.2, 1)
     assert not book
-    assert book.next_at is None
+    assert book.pending.deadline is None
 
 
 @pytest.mark.parametrize(('before', 'names'), [((-2.0,), ('throttle',)), ((0.5,), ())])

@@ -97,7 +97,8 @@ class Story:
                          if self.dice.random() < 0.8}, self.now)
 
     def due(self):
-        all_pending = {pending.report: pending.value for pending in self.overrides._pending}
+        all_pending = {
+            report: pending.desired for report, pending in self.overrides._pending.items()}
         self.send(
             self.overrides.due(self.now, self.layout, tells=self.dice.random() < 0.7), all_pending)
 

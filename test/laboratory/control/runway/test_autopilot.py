@@ -180,14 +180,14 @@ def test_without_its_own_performance_no_aircraft_flies_from_a_runway():
 
 
 @pytest.mark.parametrize(('changes', 'sentence'), [
-    ({'east': 1000.0}, 'land: it is -700 m before the aiming point'),
+    ({'east': 1000.0}, 'land: it is 700 m beyond the aiming point, 0 m to the right'),
     ({'altitude': 900.0}, '(500|499) m above the runway; expected within 25 deg'),
     ({'altitude': 420.0}, 'land: it is 19 m above the runway, expected above 30 m; command '
                           'take_off or go_around, and pattern, before'),
     ({'east': 0.0, 'altitude': 440.0},
      'it is 300 m before .* of the extended centreline and at least 458 m before that: '),
     ({'east': -400.0, 'altitude': 460.0}, 'centreline and 30 to 46 m above it: command pattern'),
-    ({'north': 2500.0}, '-2500 m to the right of the centreline'),
+    ({'north': 2500.0}, ' m before the aiming point, 2500 m to the left of the centreline'),
     ({'altitude': math.nan}, 'position and altitude of the aircraft, which are not known')])
 def test_a_landing_from_a_place_without_an_approach_is_refused(changes, sentence):
     autopilot = engaged(ON_APPROACH._replace(**changes))

@@ -17,12 +17,12 @@
 import json
 import math
 from pathlib import Path
-import re
 
 import numpy as np
 import pytest
 
-from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.bridges.conversions.expressions.expression import Expression
+from xplane_bridge.common.quantities import COMPUTED, QUANTITY
 from xplane_bridge.laboratory.flights.analysis import history as analysis
 from xplane_bridge.laboratory.flights.analysis import motion, verdict
 from xplane_bridge.laboratory.flights.analysis.history import (
@@ -114,22 +114,23 @@ def test_statistics(kind):
 
 
 def test_each_quantity_that_follows_from_others_is_computed():
-    assert {*DERIVED} == {*motion._DERIVED}
+    formulas = {name: QUANTITY[name].formula for name in DERIVED}
+    assert {name for name, text in formulas.items() if text == COMPUTED} == {*motion._COMPUTED}
+    for text in {*formulas.values()} - {COMPUTED}:
+        assert {*Expression(text).names} <= {*known()}, text
 
 
-def test_the_page_of_scenarios_has_each_statistic_and_each_quantity_with_its_unit():
+def test_the_page_of_scenarios_has_each_statistic_and_each_quantity():
     page = PAGE.read_text(encoding='utf-8')
-    assert {name for name in STATISTICS if f'`{name}`' not in page} == set()
-    units = {
-        name: unit for names, unit in re.findall(r'^\| (`.*?) \| ([^|]*) \| [^|]* \|$', page,
-            re.MULTILINE)
-        for name in re.findall(r'`(\w+)`', names)}
-    missing = {name for name in known() if name not in units}
-    # These stand for all commands, and for the controls besides.
-    assert missing == {f'command_{name}' for name in FLOWN[1:]}
-    for name in {*known()} - missing:
-        unit = unit_of(name).replace('^2', '²').replace('^3', '³') or 'ratio'
-        assert units[name] == 'as above' or unit in re.split('[,;] ', units[name]), name
+    assert {name for name in (*STATISTICS, *known()) if f'`{name}`' not in page} == set()
+
+
+@pytest.mark.parametrize(('name', 'unit'), [
+    ('roll_deg', 'deg'), ('sensed_roll_rate', 'rad/s'), ('heading_error_deg', 'deg'),
+    ('target_altitude', 'm'), ('command_elevator', ''), ('engine_0_fuel_flow', 'kg/s'),
+    ('latitude', 'deg'), ('sensed_wind_up', 'm/s'), ('plant.mass', 'kg'), ('unknown', '')])
+def test_a_columns_unit_is_that_of_the_quantity_at_its_end(name, unit):
+    assert unit_of(name) == unit
 
 
 def test_a_criterion_looks_at_its_window_and_its_limits_only():

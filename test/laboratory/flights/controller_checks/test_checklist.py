@@ -96,6 +96,14 @@ def test_one_that_keeps_the_contract_is_told_what_was_not_tried(lockstep):
         '✓ subscribes imu/data, fix, odom, air_data, controls, command/target')
 
 
+def test_the_state_at_which_a_flight_ends_need_not_be_answered_before_a_release():
+    conduct = flown()
+    conduct.state(51.0, 1.0)
+    assert found(conduct)['lockstep'].sentence == 'each of 50 states was answered'
+    conduct.release(52.0, 1.1)
+    assert 'answered 50 of 51 states' in missed(conduct)['lockstep']
+
+
 def test_each_fault_is_one_line_with_what_to_do():
     assert 'does not subscribe to imu/data: use relative names' in missed(
         flown(), heard={'command/target'})['subscribes']

@@ -35,15 +35,18 @@ from xplane_bridge.common.controls import CONTROLS
 from xplane_bridge.laboratory.flights.recordings import cdr, mcap_writer, parquet_file, rosbag2
 from xplane_bridge.laboratory.flights.recordings.collected import Collected, Collector, TimedRows
 from xplane_bridge.laboratory.flights.recordings.vehicle_topics import to_topics
-from xplane_bridge.simulation.aircraft.sample import AirframeState, ENGINE, Sample, Surroundings
+from xplane_bridge.simulation.aircraft.sample import AIRFRAME_STATE, ENGINE, SAMPLE, SURROUNDINGS
 
 FRAMES = 6
 TIMES = 100.0 + 0.25 * np.arange(FRAMES)
 NAMES = (
-    *Sample._fields, *Surroundings._fields, 'altitude', 'east', 'north', 'up',
-    *AirframeState._fields,
+    *SAMPLE, *SURROUNDINGS, 'altitude', 'east', 'north', 'up',
+    *AIRFRAME_STATE,
     'flaps', 'gear', 'speedbrake', 'left_brake', 'right_brake', 'elevator_trim', 'aileron_trim',
     'rudder_trim')
+STANDING = (
+    'elevator_deflection', 'aileron_deflection', 'rudder_deflection', 'flaps_position',
+    'gear_position', 'speedbrake_position')
 LEVERS = ('throttle', 'mixture', 'propeller')
 REPORTED = {'brake_left': 'left_brake', 'brake_right': 'right_brake'}
 
@@ -177,7 +180,7 @@ def test_topics_of_the_aircraft_have_each_frames_numbers(written):
         for name in LEVERS:
             assert getattr(message, name).tolist() == [one[name][at] for one in FLOWN.engines]
     for at, (message, now) in enumerate(each(found, 'airframe')):
-        for name in (*AirframeState._fields[:6], 'mass', 'fuel'):
+        for name in (*STANDING, 'mass', 'fuel'):
             assert getattr(message, name) == now[name], name
         assert message.load_factor == pytest.approx(-now['force_z'] / now['mass'] / 9.80665)
         assert message.ground_elevation == pytest.approx(
@@ -357,7 +360,7 @@ def expected_columns():
     same_names = (
         'time', 'altitude', 'east', 'north', 'up', 'static_pressure', 'temperature', 'density',
         'wind_north', 'wind_east', 'wind_down', 'turbulence_north', 'turbulence_east',
-        'turbulence_down', 'mass', 'fuel', *AirframeState._fields[:6],
+        'turbulence_down', 'mass', 'fuel', *STANDING,
         *(name for name in CONTROLS if name not in REPORTED))
     columns = {name: state[own] for name, own in (found | {
         name: name for name in same_names}).items()}
@@ -488,7 +491,7 @@ class Twin:
         self.commanded = set()
         self.looked = 0
         self.sampler = SimpleNamespace(airframe=lambda: (
-            *(0.5 + n for n in range(len(AirframeState._fields))), *range(10, 18)))
+            *(0.5 + n for n in range(len(AIRFRAME_STATE))), *range(10, 18)))
 
     @property
     def state(self):
@@ -504,12 +507,12 @@ class Twin:
 def test_what_is_collected_of_two_engines_is_kept_by_engine():
     twin = Twin()
     collector = Collector(twin)
-    samples = TimedRows(len(Sample._fields))
-    more = tuple(100.0 + n for n in range(len(Surroundings._fields)))
+    samples = TimedRows(len(SAMPLE))
+    more = tuple(100.0 + n for n in range(len(SURROUNDINGS)))
     for at in range(4):
         if at == 2:
             twin.commanded.add('flaps')
-        samples.add(float(at), [at + n / 100 for n in range(len(Sample._fields))])
+        samples.add(float(at), [at + n / 100 for n in range(len(SAMPLE))])
         collector.add(float(at), more, 50.0 + at, (1.0, 2.0, 3.0 + at))
     assert twin.looked == 2
     assert not twin.commanded
@@ -521,10 +524,10 @@ def test_what_is_collected_of_two_engines_is_kept_by_engine():
     np.testing.assert_array_equal(found.frames['time'], [0.0, 1.0, 2.0, 3.0])
     np.testing.assert_array_equal(found.frames['altitude'], [50.0, 51.0, 52.0, 53.0])
     np.testing.assert_array_equal(found.frames['up'], [3.0, 4.0, 5.0, 6.0])
-    for n, name in enumerate(AirframeState._fields):
+    for n, name in enumerate(AIRFRAME_STATE):
         np.testing.assert_array_equal(found.frames[name], [0.5 + n] * 4, err_msg=name)
-    for n, name in enumerate(Surroundings._fields):
-        if name not in AirframeState._fields:
+    for n, name in enumerate(SURROUNDINGS):
+        if name not in AIRFRAME_STATE:
             np.testing.assert_array_equal(found.frames[name], [100.0 + n] * 4, err_msg=name)
     np.testing.assert_array_equal(found.frames['flaps'], [1.0, 1.0, 2.0, 2.0])
     np.testing.assert_allclose(found.frames['rudder_trim'], [1.7, 1.7, 2.7, 2.7])
@@ -535,7 +538,7 @@ def test_what_is_collected_of_two_engines_is_kept_by_engine():
     np.testing.assert_array_equal(first['mixture'], [1.0, 1.0, 2.0, 2.0])
     np.testing.assert_array_equal(second['mixture'], [1.5, 1.5, 2.5, 2.5])
     np.testing.assert_array_equal(second['propeller'], [1.25, 1.25, 2.25, 2.25])
-    last = [at + (len(Sample._fields) - 1) / 100 for at in range(4)]
+    last = [at + (len(SAMPLE) - 1) / 100 for at in range(4)]
     np.testing.assert_array_equal(second['throttle'], last)
     same(found.commands, [[1.0, 0.1, 0.2, 0.3, 0.4, math.nan, 0.9, *[math.nan] * 6]])
     assert (found.targets.shape, found.contacts.shape) == ((0, 6), (0, 4))
@@ -562,9 +565,9 @@ def test_what_sensors_deliver_is_kept_in_its_order():
     collector.air(4, Air(density=1.2))
     collector.range(5, (12.0, 0.01), SimpleNamespace(
         field_of_view=0.1, minimum=0.2, maximum=40.0))
-    samples, commanded = TimedRows(len(Sample._fields)), TimedRows(4)
-    samples.add(7.0, [0.0] * len(Sample._fields))
-    collector.add(7.0, (0.0,) * len(Surroundings._fields), 0.0, (0.0, 0.0, 0.0))
+    samples, commanded = TimedRows(len(SAMPLE)), TimedRows(4)
+    samples.add(7.0, [0.0] * len(SAMPLE))
+    collector.add(7.0, (0.0,) * len(SURROUNDINGS), 0.0, (0.0, 0.0, 0.0))
     found = collector.collected(samples, commanded, None).sensed
     nan = math.nan
     expected = {

@@ -25,6 +25,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from masked import masked
 from nav_msgs.msg import Odometry
+import rclpy
 from sensor_msgs.msg import Imu, NavSatFix
 from std_srvs.srv import SetBool
 
@@ -32,6 +33,7 @@ from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.bridges.xpc.node import XpcNode
 from xplane_bridge.laboratory.nodes.autopilot import AutopilotNode
 from xplane_bridge.laboratory.nodes.autopilot import node as autopilot
+from xplane_bridge.laboratory.nodes.flight.recorders import is_recorded, RecorderWait
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
 
 
@@ -327,6 +329,34 @@ def test_in_lockstep_it_waits_for_all_who_shall_hear_its_commands(ros):
 
     assert ros.wait_for(commanded, 'the command') == [17]
     ros.wait_for(lambda: heard, 'the command at the second')
+
+
+def test_in_lockstep_it_waits_for_the_recorder_of_all_that_is_published(ros):
+    node = ros.start(AutopilotNode, lockstep=True, wait_for_recorder=True, engage=True)
+    vehicle = Vehicle(ros)
+    vehicle.publish(17)
+    ros.wait_for(lambda: node._held, 'the update')
+    topics = [*(one.topic_name for one in vehicle.publishers.values()), '/command/controls']
+    recorder = rclpy.create_node('record', context=ros.context)
+    try:
+        for publisher in vehicle.publishers.values():
+            recorder.create_subscription(publisher.msg_type, publisher.topic_name, id, 10)
+        ros.wait_for(lambda: all(is_recorded(node, topic) for topic in topics[:-1]), 'most')
+        wait = RecorderWait(node, topics)
+        assert not any(map(wait.is_over, (0.0, 100.0, 200.0)))
+        assert vehicle.commanded() == []
+        recorder.create_subscription(FlightControls, topics[-1], id, 10)
+        ros.wait_for(lambda: is_recorded(node, topics[-1]), 'the rest')
+        # Where they publish it is known a moment later.
+        assert [*map(wait.is_over, (300.0, 300.4, 300.6))] == [False, False, True]
+
+        def commanded():
+            vehicle.publish(17)
+            return vehicle.commanded()
+
+        assert ros.wait_for(commanded, 'the command') == [17]
+    finally:
+        recorder.destroy_node()
 
 
 def test_a_target_engages_at_its_stamp_and_a_release_ends_that_at_its_own(ros):

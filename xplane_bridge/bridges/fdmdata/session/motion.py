@@ -16,13 +16,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
 
 from xplane_bridge.bridges.fdmdata.protocol import Command
 from xplane_bridge.bridges.sessions.base import CommandDone
-
-SHOWN_WITHIN = 3.0
-"""Seconds in which the data must show that a pause or its end has taken effect."""
+from xplane_bridge.bridges.sessions.pending import Pending, PendingTable, SHOWN_WITHIN
 
 # A reply that was under way when the simulation was held may still show a step.
 _UNDER_WAY = 0.1
@@ -31,21 +29,6 @@ STEP = 0.4
 
 
 RESET = 'reset'
-
-
-class _ExpectedMotion(NamedTuple):
-    """
-    A pause (``runs`` False), its end, or a reset (None); since when, and its name for people.
-
-    ``until`` is when the data must have shown it.
-    """
-
-    ticket: int
-    runs: bool | None
-    since: float
-    what: str
-    until: float
-
 
 # What the data show of each, and what they show instead.
 _SHOWN = {True: 'its data change', False: 'its data no longer change',
@@ -62,7 +45,9 @@ class AwaitedMotion:
     """
 
     def __init__(self) -> None:
-        self._expected: list[_ExpectedMotion] = []
+        # By ticket: a pause (False), its end (True), or a reset (None), and what shows that it
+        # has happened since a time.
+        self._expected = PendingTable[int, Pending[bool | None, Callable[[float], bool]]]()
         # Since when a reset is expected, and whether it was shown.
         self._resets_at = 0.0
         self._was_reset_at: float | None = None
@@ -97,7 +82,9 @@ class AwaitedMotion:
 
     def expect(self, ticket: int, *, runs: bool, what: str, now: float) -> None:
         """Expect that the simulation runs, or is held, from now on."""
-        self._expected.append(_ExpectedMotion(ticket, runs, now, what, now + SHOWN_WITHIN))
+        self._expected[ticket] = Pending(
+            what, runs, self.runs_since if runs else self.stands_since, now,
+            until=now + SHOWN_WITHIN, ticket=ticket)
 
     def begin_reset(self, now: float) -> None:
         """Note that a reset may show from now on."""
@@ -113,31 +100,29 @@ class AwaitedMotion:
 
     def expect_reset(self, ticket: int, now: float) -> None:
         """Expect that a reset has shown since begin_reset(), or shows from now on."""
-        self._expected.append(
-            _ExpectedMotion(ticket, None, self._resets_at, RESET, now + SHOWN_WITHIN))
+        self._expected[ticket] = Pending(
+            RESET, None, self.was_reset_since, self._resets_at, until=now + SHOWN_WITHIN,
+            ticket=ticket)
 
     def ended(self, absence: str, now: float) -> list[CommandDone]:
         """Return what the data show now, or have not shown in time; ``absence`` says why."""
         ended = []
-        shown = {
-            True: self.runs_since, False: self.stands_since, None: self.was_reset_since}
-        for item in tuple(self._expected):
-            if shown[item.runs](item.since):
-                ended.append(CommandDone(item.ticket, item.what, message=_SHOWN[item.runs]))
-            elif now >= item.until:
-                ended.append(CommandDone(item.ticket, item.what, (
-                    f'{item.what}: sent; not shown within {SHOWN_WITHIN:g} s: '
-                    f'{absence or _INSTEAD[item.runs]}')))
+        for pending in tuple(self._expected.values()) if self._expected else ():
+            if pending.proof(pending.since):
+                ended.append(pending.done(_SHOWN[pending.desired]))
+            elif now >= pending.until:
+                ended.append(pending.done(error=(
+                    f'{pending.what}: sent; not shown within {SHOWN_WITHIN:g} s: '
+                    f'{absence or _INSTEAD[pending.desired]}')))
             else:
                 continue
-            self._expected.remove(item)
+            del self._expected[pending.ticket]
         return ended
 
     def abandon(self, reason: str) -> list[CommandDone]:
         """End everything that is expected, with the reason."""
-        expected, self._expected = self._expected, []
-        return [CommandDone(item.ticket, item.what, f'{item.what}: {reason}')
-                for item in expected]
+        return [pending.done(error=f'{pending.what}: {reason}')
+                for pending in self._expected.empty()]
 
     def repeats_since(self, at: float, now: float) -> bool:
         """Return whether it runs, but all of these sensors show that it made no step since."""
@@ -147,6 +132,4 @@ class AwaitedMotion:
     @property
     def deadline(self) -> float | None:
         """Return when ended() has something at the latest, None if nothing is expected."""
-        if not self._expected:
-            return None
-        return min(item.until for item in self._expected)
+        return self._expected.deadline if self._expected else None

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from xplane_bridge.bridges.fdmdata.protocol import ControlPositions
 from xplane_bridge.bridges.sessions.ledger import Ledger
 from xplane_bridge.bridges.sessions.left import Left
-from xplane_bridge.bridges.sessions.repetition import Repetition
+from xplane_bridge.bridges.sessions.pending import Pending, PendingTable
 
 _VESSEL, _PAUSE = 0, 'pause'
 _SURFACES = ('aileron', 'elevator', 'rudder')
@@ -40,7 +40,8 @@ class Overrides:
     def __init__(self) -> None:
         self._known: ControlPositions | None = None
         self._overrides = Ledger[float]()
-        self._giving = Repetition[str]()
+        # Surfaces that are being centred: nothing shows them.
+        self._giving = PendingTable[str, Pending[float, None]]()
         self._pause = Ledger[None]()
         self._paused_at = 0.0
 
@@ -91,7 +92,7 @@ class Overrides:
         self._known = controls
         for name in given:
             self._overrides.take(0, name)
-            self._giving.end(name)
+            self._giving.pop(name, None)
 
     def take_pause(self, now: float) -> None:
         """Note that Huginn may be paused from here from now on."""
@@ -113,7 +114,7 @@ class Overrides:
             return
         self._known = ControlPositions(0.0, 0.0, 0.0, self._known.throttle)
         for name in given:
-            self._giving.begin(name, now)
+            self._giving[name] = Pending(name, 0.0, None, now, again_at=now)
 
     def give_back(self, now: float) -> None:
         """Centre all surfaces, as centre() does; end a pause from now on."""
@@ -127,7 +128,7 @@ class Overrides:
 
     def due(self, now: float, seconds: float) -> ControlPositions | None:
         """Return what to send now, of what is given back for ``seconds`` seconds."""
-        return self._known if self._giving.due(now, seconds) else None
+        return self._known if self._giving and self._giving.repeat(now, seconds) else None
 
     @property
     def deadline(self) -> float | None:

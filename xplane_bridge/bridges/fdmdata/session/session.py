@@ -23,7 +23,7 @@ from typing import Any
 from xplane_bridge.bridges.fdmdata import protocol as fdmdata
 from xplane_bridge.bridges.fdmdata.protocol import Command, Reply, SensorReply
 from xplane_bridge.bridges.fdmdata.session.events import PollEntry, Statistics, Telemetry
-from xplane_bridge.bridges.fdmdata.session.motion import AwaitedMotion, SHOWN_WITHIN
+from xplane_bridge.bridges.fdmdata.session.motion import AwaitedMotion
 from xplane_bridge.bridges.fdmdata.session.overrides import Overrides
 from xplane_bridge.bridges.fdmdata.session.peer import Peer
 from xplane_bridge.bridges.fdmdata.session.plan import RESTLESS, WATCH
@@ -39,6 +39,7 @@ from xplane_bridge.bridges.sessions.base import (
     Tickets,
 )
 from xplane_bridge.bridges.sessions.machine import Action, Event, State
+from xplane_bridge.bridges.sessions.pending import SHOWN_WITHIN
 
 # The channel for controls; all others are for requests.
 CONTROLS_CHANNEL = 'controls'

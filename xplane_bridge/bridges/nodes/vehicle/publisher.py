@@ -33,14 +33,14 @@ from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
 from xplane_bridge.bridges.conversions.odom_frame import OdomFrame
 from xplane_bridge.bridges.conversions.topics import AIR, AIR_TOPICS, VEHICLE
-from xplane_bridge.bridges.conversions.vehicle import Air, VehicleState
+from xplane_bridge.bridges.conversions.vehicle import Air, air_numbers, VehicleState
 from xplane_bridge.bridges.nodes.common.base import BaseParameters, BridgeNode, CaptureParameters
 from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.bridges.nodes.vehicle.controls import CommandParameters, control_numbers
 from xplane_bridge.bridges.nodes.vehicle.engines import fill_engines
 from xplane_bridge.bridges.nodes.vehicle.plausibility import make_gate
-from xplane_bridge.bridges.nodes.vehicle.templates import air_numbers, AirTopics, Template
+from xplane_bridge.bridges.nodes.vehicle.templates import AirTopics, Template
 from xplane_bridge.bridges.nodes.vehicle.transforms import (
     make_map_frame,
     MapFrame,

@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 import contextlib
 from dataclasses import dataclass
-import math
 from operator import attrgetter
 import struct
 from typing import Any
@@ -35,8 +34,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import FluidPressure, Temperature
 
 from xplane_bridge.bridges.conversions.covariances import diagonal, UNKNOWN_VARIANCE
-from xplane_bridge.bridges.conversions.plausibility import NOWHERE
-from xplane_bridge.bridges.conversions.topics import AIR, AIR_TOPICS
+from xplane_bridge.bridges.conversions.topics import AIR_TOPICS
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.common.timing import SECOND_NS
@@ -190,14 +188,6 @@ def _assign(message: Any, fields: Sequence[_Field], numbers: Sequence[float]) ->
 
 # Who subscribes is looked at again after so long (ns of the stamps) without anybody.
 _LOOK_AGAIN = SECOND_NS // 10
-_air_values = attrgetter(*AIR)
-
-
-def air_numbers(air: Air) -> tuple[float, ...]:
-    """Return the numbers of AirData in order, NaN for what is unknown."""
-    known = [math.nan if value is None else value for value in _air_values(air)]
-    return (*known, *(air.wind or NOWHERE))
-
 
 def _temperature(air: Air) -> tuple[float, ...] | None:
     # Unlike all others, Temperature is in degrees Celsius.

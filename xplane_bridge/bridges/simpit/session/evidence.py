@@ -17,13 +17,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple, TypeAlias
+import math
+from typing import Any, Literal, TypeAlias
 
 from xplane_bridge.bridges.sessions.base import CommandDone
+from xplane_bridge.bridges.sessions.pending import Pending, PendingTable, SHOWN_WITHIN
 from xplane_bridge.bridges.simpit import protocol as simpit
-
-SHOWN_WITHIN = 3.0
-"""Seconds in which telemetry must show a command."""
 
 Shows: TypeAlias = Literal['stage', 'resent', 'nothing']
 """What shows a command: another stage, a packet of what is sent on change, or nothing."""
@@ -31,15 +30,6 @@ Shows: TypeAlias = Literal['stage', 'resent', 'nothing']
 _WHY = {
     'stage': ': the stage is still {0}; was it the last one, or is staging locked?',
     'resent': ': nothing has arrived on the channels that are sent on change'}
-
-
-class _ExpectedEffect(NamedTuple):
-    """A command that was sent, or waits to be (``until`` None), and what it was before."""
-
-    what: str
-    shows: Shows
-    before: int | None
-    until: float | None = None
 
 
 class Evidence:
@@ -51,23 +41,25 @@ class Evidence:
 
     def __init__(self) -> None:
         self._stage: int | None = None
-        self._expected: dict[int, _ExpectedEffect] = {}
+        # By ticket: commands that were sent, or wait to be; any other stage is desired.
+        self._expected = PendingTable[int, Pending[int | None, Shows]]()
 
     def expect(self, ticket: int, what: str, shows: Shows, *, requested: bool) -> None:
         """Expect that a command with this ticket shows; ``requested``: what is sent on change."""
         if (shows == 'stage' and self._stage is not None) or (shows == 'resent' and requested):
-            self._expected[ticket] = _ExpectedEffect(what, shows, self._stage)
+            self._expected[ticket] = Pending(
+                what, None, shows, reported=self._stage, ticket=ticket)
 
     def sent(self, ended: Iterable[CommandDone], now: float) -> list[CommandDone]:
         """Return which of the commands that have left, or have not, are over."""
         over = []
         for done in ended:
-            item = self._expected.get(done.ticket)
-            if item is None or done.error:
+            pending = self._expected.get(done.ticket)
+            if pending is None or done.error:
                 self._expected.pop(done.ticket, None)
                 over.append(done)
             else:
-                self._expected[done.ticket] = item._replace(until=now + SHOWN_WITHIN)
+                pending.since, pending.until = now, now + SHOWN_WITHIN
         return over
 
     def on_message(self, message: Any, lasting: bool) -> list[CommandDone]:
@@ -75,27 +67,27 @@ class Evidence:
         if isinstance(message, simpit.FlightStatus):
             self._stage = message.stage
         return [
-            self._end(ticket, item, f'the stage is now {self._stage}' if item.shows == 'stage'
-                      else 'values arrive again')
-            for ticket, item in tuple(self._expected.items())
-            if item.until is not None and (
-                lasting if item.shows == 'resent'
-                else self._stage is not None and self._stage != item.before)]
+            self._expected.pop(pending.ticket).done(
+                f'the stage is now {self._stage}' if pending.proof == 'stage'
+                else 'values arrive again')
+            for pending in self._awaited if (
+                lasting if pending.proof == 'resent'
+                else self._stage is not None and self._stage != pending.reported)]
 
     def expire(self, now: float) -> list[CommandDone]:
         """Return the commands that were not shown in time."""
         return [
-            self._end(ticket, item, '', (
-                f'{item.what}: sent; not shown within {SHOWN_WITHIN:g} s'
-                + _WHY[item.shows].format(item.before)))
-            for ticket, item in tuple(self._expected.items())
-            if item.until is not None and now >= item.until]
+            pending.done(error=(
+                f'{pending.what}: sent; not shown within {SHOWN_WITHIN:g} s'
+                + _WHY[pending.proof].format(pending.reported)))
+            for pending in self._expected.expire(now)]
 
     def abandon(self, reason: str) -> list[CommandDone]:
         """End the commands that were sent and are not shown yet, with the reason."""
         return [
-            self._end(ticket, item, '', f'{item.what}: sent; not shown: {reason}')
-            for ticket, item in tuple(self._expected.items()) if item.until is not None]
+            self._expected.pop(pending.ticket).done(
+                error=f'{pending.what}: sent; not shown: {reason}')
+            for pending in self._awaited]
 
     def forget(self) -> None:
         """Forget the stage: the flight, the vessel or the plugin may be another one."""
@@ -104,12 +96,10 @@ class Evidence:
     @property
     def deadline(self) -> float | None:
         """Return when expire() has something."""
-        return min(
-            (item.until for item in self._expected.values() if item.until is not None),
-            default=None)
+        return self._expected.deadline if self._expected else None
 
-    def _end(
-        self, ticket: int, item: _ExpectedEffect, message: str, error: str = ''
-    ) -> CommandDone:
-        del self._expected[ticket]
-        return CommandDone(ticket, item.what, error, message)
+    @property
+    def _awaited(self) -> list[Pending[int | None, Shows]]:
+        return [
+            pending for pending in self._expected.values() if pending.since < math.inf
+        ] if self._expected else []

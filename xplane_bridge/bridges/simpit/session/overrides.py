@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterable
 from xplane_bridge.bridges.sessions.ledger import Ledger
 from xplane_bridge.bridges.sessions.left import Left
 from xplane_bridge.bridges.sessions.machine import Event
-from xplane_bridge.bridges.sessions.repetition import Repetition
+from xplane_bridge.bridges.sessions.pending import Pending, PendingTable
 from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.protocol import (
     AXES,
@@ -159,7 +159,7 @@ class Overrides:
         self.ownership = Ownership()
         self.reports = Reports()
         self._ledger: Ledger[int] = Ledger()
-        self._giving: Repetition[str] = Repetition()
+        self._giving = PendingTable[str, Pending[int, None]]()
         # The plugin's profile when each was last taken: after a silence it is unknown for a while,
         # and numbers mean something else to other plugins of the same framing.
         self._taken_from: dict[str, Profile] = {}
@@ -190,7 +190,7 @@ class Overrides:
                 self._note(axis, profile if takes else None)
 
     def _note(self, name: str, taken_from: Profile | None) -> None:
-        self._giving.end(name)
+        self._giving.pop(name, None)
         if taken_from is not None:
             self._ledger.take(_VESSEL, name)
             self._taken_from[name] = taken_from
@@ -211,7 +211,7 @@ class Overrides:
         for entry in self._ledger.entries(_VESSEL):
             if (names is None or entry.value in names) and (entry.value != THROTTLE or lets_go):
                 self._ledger.forget(_VESSEL, entry.value)
-                self._giving.begin(entry.value, now)
+                self._giving[entry.value] = Pending(entry.value, 0, None, now, again_at=now)
 
     def hold(self) -> None:
         """Keep what was taken: the plugin is away, and another one may take its place."""
@@ -243,7 +243,7 @@ class Overrides:
         elif not _lets_go(profile):
             self._taken_from.pop(THROTTLE, None)
             if THROTTLE in self._giving:
-                self._giving.end(THROTTLE)
+                del self._giving[THROTTLE]
                 self._ledger.take(_VESSEL, THROTTLE)
 
     def repeat(
@@ -258,10 +258,10 @@ class Overrides:
         """
         axes: dict[tuple[str, Profile], dict[str, float]] = {}
         keys: list[bytes] = []
-        for name in self._giving.due(now, seconds):
+        for name in self._giving.repeat(now, seconds):
             taken_from = self._taken_from.get(name, profile)
             if taken_from is None or _differ(profile, taken_from):
-                self._giving.end(name)
+                self._giving.pop(name, None)
             elif name not in AXES:
                 up = simpit.Keyboard(KeyModifiers.UP_ONLY, int(name.removeprefix(_KEY)))
                 keys.append(simpit.encode(up, 'bridge', taken_from))
@@ -282,7 +282,7 @@ class Overrides:
         """Forget the axes that were taken: with the flight scene nothing is forced any more."""
         for name in AXES:
             self._ledger.forget(_VESSEL, name)
-            self._giving.end(name)
+            self._giving.pop(name, None)
 
     def lapse(self) -> None:
         """Forget what was reported, and, if nothing is taken, who held it."""

@@ -17,7 +17,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+import math
 
+from xplane_bridge.bridges.sessions.pending import Pending, PendingTable
 from xplane_bridge.bridges.simpit.protocol import (
     ActionGroup,
     ActionGroups,
@@ -49,9 +51,8 @@ class Reports:
 
     def __init__(self) -> None:
         self.active: ActionGroup | None = None
-        self._sent: dict[ActionGroup, tuple[bool, float]] = {}
-        # What was commanded and has not been reported yet, and when it was commanded.
-        self._unshown: dict[ActionGroup, tuple[bool, float]] = {}
+        # What was commanded of each group, and since when it is not shown: inf if it was.
+        self._commanded = PendingTable[ActionGroup, Pending[bool, None]]()
         self._silence = ActionSilence()
 
     def on_message(self, message: SimpitMessage | Packet, now: float) -> None:
@@ -62,9 +63,9 @@ class Reports:
         if not isinstance(message, ActionStatus):
             return
         active = self.active = message.action_bits
-        self._unshown = {
-            group: (on, since) for group, (on, since) in self._unshown.items()
-            if bool(active & group) is not on}
+        for group, pending in self._commanded.items():
+            if bool(active & group) is pending.desired:
+                pending.since = math.inf
         self._silence.heard_status(now)
 
     def on_other(self, now: float) -> bool:
@@ -77,8 +78,7 @@ class Reports:
     def forget(self) -> None:
         """Forget everything: the flight, the vessel or the plugin may be another one."""
         self.active = None
-        self._sent.clear()
-        self._unshown.clear()
+        self._commanded.clear()
         self._silence = ActionSilence()
 
     def doubt(self) -> None:
@@ -88,17 +88,17 @@ class Reports:
     def contradictions(self, now: float) -> list[str]:
         """Return which groups the plugin reports otherwise than they were commanded."""
         return [
-            f'{str(group.name).lower()} was commanded {_state(on)}, the plugin reports '
-            f'{_state(not on)}' for group, (on, since) in self._unshown.items()
-            if self.active is not None and now >= since + _CONTRADICTS_AFTER]
+            f'{pending.what} was commanded {_state(pending.desired)}, the plugin reports '
+            f'{_state(not pending.desired)}' for pending in self._commanded.values()
+            if self.active is not None and now >= pending.since + _CONTRADICTS_AFTER]
 
     def missing(self, wanted: Mapping[ActionGroup, bool], now: float) -> list[ActionGroups]:
         """Return the commands that turn these groups on or off."""
         bits = {True: ActionGroup(0), False: ActionGroup(0)}
         for group, on in wanted.items():
-            last = self._sent.get(group)
+            pending = self._commanded.get(group)
             if not self._shows(group, on) and (
-                    last is None or last[0] is not on or now >= last[1] + _PATIENCE):
+                    pending is None or pending.desired is not on or now >= pending.again_at):
                 bits[on] |= group
         return [
             ActionGroups('activate' if on else 'deactivate', groups)
@@ -112,13 +112,18 @@ class Reports:
         for command in commands:
             bits |= command.action_bits
         for group, on in wanted.items():
-            if group & bits:
-                self._sent[group] = on, now
+            pending = self._commanded.get(group)
+            if pending is not None and (self._shows(group, on) or pending.since == math.inf):
+                # Shown; perhaps it was so before, and is no longer.
+                del self._commanded[group]
             if self._shows(group, on):
-                self._sent.pop(group, None)
-                self._unshown.pop(group, None)
-            elif group not in self._unshown or self._unshown[group][0] is not on:
-                self._unshown[group] = on, now
+                continue
+            if pending is None or pending.desired is not on:
+                pending = Pending(str(group.name).lower(), on, None)
+            pending.since = min(pending.since, now)
+            if group & bits:
+                pending.again_at = now + _PATIENCE
+            self._commanded[group] = pending
 
     def _shows(self, group: ActionGroup, on: bool) -> bool:
         return self.active is not None and bool(self.active & group) is on

@@ -24,44 +24,50 @@ from __future__ import annotations
 from dataclasses import dataclass
 import math
 
+from xplane_bridge.common.quantities import AIR
+
+_KINDS = {
+    '': 'a ratio', 'rad': 'an angle', 'deg': 'an angle', 'm': 'a length', 'm/s': 'a speed',
+    'rad/s': 'an angular velocity', 'm/s^2': 'an acceleration', 'Pa': 'a pressure',
+    'K': 'a temperature', 'kg/m^3': 'a density'}
+
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class MapQuantity:
     """
-    One quantity: its unit in ROS, and what that unit measures, in words.
+    One quantity: its unit in ROS.
 
     turn is the full turn of an angle that wraps, in its unit, or 0. body is whether the quantity
     is a component along a body axis, whose sign depends on the frame.
     """
 
     unit: str
-    kind: str
     turn: float = 0.0
     body: bool = False
 
+    @property
+    def kind(self) -> str:
+        """Return what the unit measures, in words."""
+        return _KINDS.get(self.unit, f'a value in {self.unit}')
 
-_ANGLE = Quantity('rad', 'an angle')
-_WRAPS = Quantity('rad', 'an angle', math.tau)
-_DEGREES = Quantity('deg', 'an angle', 360.0)
-_LENGTH = Quantity('m', 'a length')
-_SPEED = Quantity('m/s', 'a speed')
-_RATE = Quantity('rad/s', 'an angular velocity', body=True)
-_FORCE = Quantity('m/s^2', 'an acceleration', body=True)
-_PRESSURE = Quantity('Pa', 'a pressure')
+
+_ANGLE = MapQuantity('rad')
+_WRAPS = MapQuantity('rad', math.tau)
+_DEGREES = MapQuantity('deg', 360.0)
+_LENGTH = MapQuantity('m')
+_SPEED = MapQuantity('m/s')
+_RATE = MapQuantity('rad/s', body=True)
+_FORCE = MapQuantity('m/s^2', body=True)
 
 AXES = 'xyz'
-QUANTITIES: dict[str, Quantity] = {
+QUANTITIES: dict[str, MapQuantity] = {
     'latitude': _DEGREES, 'longitude': _DEGREES,
     'altitude_msl': _LENGTH, 'altitude_ellipsoid': _LENGTH,
     'roll': _WRAPS, 'pitch': _ANGLE, 'heading': _WRAPS,
     **{f'angular_velocity_{axis}': _RATE for axis in AXES},
     **{f'linear_acceleration_{axis}': _FORCE for axis in AXES},
     'velocity_east': _SPEED, 'velocity_north': _SPEED, 'velocity_up': _SPEED,
-    'indicated_airspeed': _SPEED, 'true_airspeed': _SPEED,
-    'angle_of_attack': _ANGLE, 'sideslip': _ANGLE,
-    'static_pressure': _PRESSURE, 'dynamic_pressure': _PRESSURE,
-    'temperature': Quantity('K', 'a temperature'),
-    'density': Quantity('kg/m^3', 'a density'),
+    **{one.field: MapQuantity(one.unit) for one in AIR},
 }
 """By name: the names of the fields of the topics, and of what they are made from."""
 

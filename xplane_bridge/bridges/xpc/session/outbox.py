@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -28,6 +27,7 @@ from xplane_bridge.bridges.sessions.lifetimes import (
     expired,
     LatestValues,
 )
+from xplane_bridge.bridges.sessions.pending import Pending, PendingTable
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.session.commands import to_controls
 from xplane_bridge.bridges.xpc.session.items import Key
@@ -49,14 +49,12 @@ class CommandSource(Enum):
     LEVERS = 'levers'
 
 
-@dataclass(frozen=True, slots=True)
-class Awaited:
-    """A command whose effect somebody waits for: these pauses, None: all unconfirmed ones."""
+PendingPauses: TypeAlias = Pending[Pauses | None, int]
+"""
+A command whose effect somebody waits for: these pauses, None: all unconfirmed ones.
 
-    done: CommandDone
-    pauses: Pauses | None
-    serial: int
-    ends_at: float
+Its proof is the number of commands sent then: a report that was asked for later shows it.
+"""
 
 
 class Outbox:
@@ -78,9 +76,9 @@ class Outbox:
         # The next one first.
         self._turns = list(CommandSource)
         self._put = 0
-        # Sent, and not known to be read; sent, and not shown.
-        self._unconfirmed: list[tuple[int, CommandDone]] = []
-        self._awaited: list[Awaited] = []
+        # By ticket: sent, and not known to be read; sent, and not shown.
+        self._unread = PendingTable[int, Pending[None, int]]()
+        self._awaited = PendingTable[int, PendingPauses]()
         self._ended: list[CommandDone] = []
 
     def __bool__(self) -> bool:
@@ -89,7 +87,7 @@ class Outbox:
     @property
     def awaits(self) -> bool:
         """Return whether somebody waits for a command to be read, or to be shown."""
-        return bool(self._unconfirmed or self._awaited)
+        return bool(self._unread or self._awaited)
 
     @property
     def put_count(self) -> int:
@@ -110,7 +108,7 @@ class Outbox:
     @property
     def awaits_until(self) -> float | None:
         """Return when the first awaited command must be shown, None if none is awaited."""
-        return soonest(*(awaited.ends_at for awaited in self._awaited))
+        return self._awaited.deadline
 
     def put(
         self, messages: Sequence[xpc.Request], what: str, now: float, *, awaited: bool
@@ -177,41 +175,39 @@ class Outbox:
     # Commands that were sent.
 
     def await_report(
-        self, done: CommandDone, pauses: Pauses | None, serial: int, ends_at: float
+        self, done: CommandDone, pauses: Pauses | None, serial: int, now: float, timeout: float
     ) -> None:
-        """Report a command as done when X-Plane shows its effect: see Awaited."""
-        self._awaited.append(Awaited(done, pauses, serial, ends_at))
+        """Report a command as done when X-Plane shows its effect: see PendingPauses."""
+        self._awaited[done.ticket] = Pending(
+            done.what, pauses, serial, now, until=now + timeout, ticket=done.ticket)
 
-    def awaited(self, serial: int) -> list[Awaited]:
+    def awaited(self, serial: int) -> list[PendingPauses]:
         """Return what a report may show that was asked for after so many commands."""
-        return [awaited for awaited in self._awaited if serial >= awaited.serial]
+        return [awaited for awaited in self._awaited.values() if serial >= awaited.proof
+                ] if self._awaited else []
 
-    def confirm(self, awaited: Awaited, *, reported: bool) -> None:
+    def confirm(self, awaited: PendingPauses, *, reported: bool) -> None:
         """Report that X-Plane shows a command's effect, or that it does not report such."""
-        self._awaited.remove(awaited)
-        self._ended.append(replace(
-            awaited.done, message='X-Plane reports it' if reported else _CANNOT_CONFIRM))
+        del self._awaited[awaited.ticket]
+        self._ended.append(awaited.done('X-Plane reports it' if reported else _CANNOT_CONFIRM))
 
     def confirm_later(self, done: CommandDone, serial: int) -> None:
         """Report an awaited command when the plugin has read number ``serial``."""
-        self._unconfirmed.append((serial, done))
+        self._unread[done.ticket] = Pending(done.what, None, serial, ticket=done.ticket)
 
     def has_read(self, serial: int) -> None:
         """Record that the plugin has read the commands up to this one."""
-        if not self._unconfirmed:
-            return
-        self._ended += [
-            replace(done, message=_CANNOT_CONFIRM)
-            for at, done in self._unconfirmed if at <= serial]
-        self._unconfirmed = [(at, done) for at, done in self._unconfirmed if at > serial]
+        for unread in [*self._unread.values()] if self._unread else ():
+            if unread.proof <= serial:
+                del self._unread[unread.ticket]
+                self._ended.append(unread.done(_CANNOT_CONFIRM))
 
     def expire(self, now: float, timeout: float) -> None:
         """End commands that have waited too long, and those not shown within ``timeout``."""
         if self._awaited:
-            for awaited in [each for each in self._awaited if now >= each.ends_at]:
-                self._awaited.remove(awaited)
-                self._ended.append(replace(
-                    awaited.done, error=f'sent; not shown within {timeout:g} s{_MAY_HAPPEN}'))
+            self._ended += [
+                awaited.done(error=f'sent; not shown within {timeout:g} s{_MAY_HAPPEN}')
+                for awaited in self._awaited.expire(now)]
         if self._queue.waiting:
             self._queue.expire(now)
             self._collect()
@@ -244,13 +240,11 @@ class Outbox:
     def lose(self, reason: str) -> None:
         """End commands that were sent and may not have been read, or are not shown."""
         self._ended += [
-            replace(awaited.done, error=f'sent; not shown: {reason}{_MAY_HAPPEN}')
-            for awaited in self._awaited]
-        self._awaited.clear()
+            awaited.done(error=f'sent; not shown: {reason}{_MAY_HAPPEN}')
+            for awaited in self._awaited.empty()]
         self._ended += [
-            CommandDone(done.ticket, done.what, f'sent, but not known to be read: {reason}')
-            for _, done in self._unconfirmed]
-        self._unconfirmed.clear()
+            unread.done(error=f'sent, but not known to be read: {reason}')
+            for unread in self._unread.empty()]
 
     def ended(self) -> list[CommandDone]:
         """Return what has ended since the last call."""

@@ -23,6 +23,7 @@ from typing import Any
 
 from xplane_bridge.bridges.sessions.base import RELEASE_TIMEOUT
 from xplane_bridge.bridges.sessions.ledger import Held, Ledger, LedgerEntry, name_of
+from xplane_bridge.bridges.sessions.pending import PendingTable
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.protocol import SimulationOp
 from xplane_bridge.bridges.xpc.session.items import (
@@ -47,18 +48,26 @@ from xplane_bridge.bridges.xpc.session.items import (
     TOE_BRAKES,
     Values,
 )
-from xplane_bridge.bridges.xpc.session.pending import last_pending, Pending, same
+from xplane_bridge.bridges.xpc.session.pending import last_pending, PendingItem, same
 from xplane_bridge.bridges.xpc.session.written import SentValues
 from xplane_bridge.common.controls import SURFACES
 
 
-@dataclass(frozen=True, slots=True)
-class _Returned:
-    """How an item was given back, what it was before, and after how many commands."""
+@dataclass(slots=True)
+class _TakenItem:
+    """
+    What is known of one item that is taken, or given back and unconfirmed.
 
-    values: Values
-    before: Values | None
-    serial: int
+    ``taken_at`` is up to which command it was taken, of ``doubtful`` ones perhaps of another
+    X-Plane. ``wanted`` is what was last commanded, None once it was given back; it was ``seen`` in
+    a report, and ``otherwise`` since then: another client has it if it is so again.
+    """
+
+    taken_at: int = 0
+    wanted: Values | None = None
+    doubtful: bool = False
+    seen: bool = False
+    otherwise: float = math.inf
 
 
 class Overrides:
@@ -83,21 +92,14 @@ class Overrides:
         # The last reports: of REPORTED, and of what was asked for because something is pending.
         self._reported: dict[str, Values] = {}
         self._checked: dict[str, Values] = {}
-        # What X-Plane shall have in the end, and does not show.
-        self.pending: dict[Key, Pending] = {}
-        # What was last commanded of what is taken, and which of it was seen in a report; what was
-        # not shown in time, since when.
-        self._wanted: dict[Key, Values] = {}
-        self._seen: set[Key] = set()
-        self._unshown: dict[Key, float] = {}
-        # What was seen to be otherwise, since when: another client has it if it is so again.
-        self._otherwise: dict[Key, float] = {}
+        # What is in the ledger; what X-Plane shall have in the end and does not show, or has not
+        # shown in time.
+        self._items: dict[Key, _TakenItem] = {}
+        self.pending = PendingTable[Key, PendingItem]()
+        self._unshown: dict[Key, PendingItem] = {}
         # Values that were sent, and what was given back and is shown, while they may still come.
         self._written = SentValues()
-        self._returned: dict[Key, _Returned] = {}
-        # Up to which command each was taken, and what may have been taken of another X-Plane.
-        self._taken_at: dict[Key, int] = {}
-        self._doubtful: dict[Key, int] = {}
+        self._returned: dict[Key, PendingItem] = {}
         # Original values of unpolled overrides, read just before they are written.
         self._before: dict[str, Values] = {}
 
@@ -135,9 +137,8 @@ class Overrides:
     def clear(self) -> None:
         """Forget everything: nothing is taken any more."""
         for part in (
-                self._ledger, self._reported, self._checked, self.pending, self._wanted,
-                self._seen, self._unshown, self._otherwise, self._returned, self._taken_at,
-                self._doubtful, self._before):
+                self._ledger, self._reported, self._checked, self.pending, self._items,
+                self._unshown, self._returned, self._before):
             part.clear()
         self._written.keep(())
 
@@ -150,8 +151,8 @@ class Overrides:
         """
         entries = [
             entry for held in Held for entry in self._ledger.entries(held=held)
-            if self._taken_at[entry.vehicle, entry.value] > serial]
-        taken_at, wanted, written = self._taken_at.copy(), self._wanted.copy(), self._written
+            if self._items[entry.vehicle, entry.value].taken_at > serial]
+        items, written = self._items.copy(), self._written
         self._written = SentValues()
         self.clear()
         self._written = written
@@ -159,11 +160,9 @@ class Overrides:
         for entry in entries:
             key = (entry.vehicle, entry.value)
             self._ledger.take(*key, _fresh(entry))
-            self._taken_at[key] = taken_at[key]
-            if key in wanted:
-                self._wanted[key] = wanted[key]
-                self._doubtful[key] = taken_at[key]
-            else:
+            wanted = items[key].wanted
+            self._items[key] = _TakenItem(items[key].taken_at, wanted, doubtful=True)
+            if wanted is None:
                 self.give_back(now, key[0], (key[1],))
 
     def lose(self) -> None:
@@ -172,12 +171,10 @@ class Overrides:
 
         They may still be read: what is taken then, or not, is seen when X-Plane reports again.
         """
-        unconfirmed = {(entry.vehicle, entry.value)
-                       for entry in self._ledger.entries(held=Held.UNCONFIRMED)}
-        for key in list(self.pending):
-            if key in unconfirmed:
-                self.pending[key].times = 0
-                self.pending[key].again_at = 0.0
+        for key, pending in list(self.pending.items()):
+            if self._is_unconfirmed(key):
+                pending.times = 0
+                pending.again_at = 0.0
             else:
                 self._give_up(key)
 
@@ -227,7 +224,8 @@ class Overrides:
                 self._take(key, values, now, serial, repeats=self._repeats)
             else:
                 self._ledger.release(key[0], (key[1],))
-                self._wanted.pop(key, None)
+                if key in self._items:
+                    self._items[key].wanted = None
                 is_owed = self._is_unconfirmed(key)
                 if is_owed:
                     self._written.note(key, values, now)
@@ -241,7 +239,7 @@ class Overrides:
         """Return whether to send the joystick's override: X-Plane may not have it."""
         pending = self.pending.get((0, 'joystick'))
         if pending is not None:
-            return not pending.values[0]
+            return not pending.desired[0]
         reported = self._reported.get(JOYSTICK)
         return not reported[0] if reported else (0, 'joystick') not in self._ledger
 
@@ -288,14 +286,13 @@ class Overrides:
             # Already so before, set by another client.
             return
         self._ledger.take(*key, before)
-        self._taken_at[key] = serial
-        self._wanted[key] = values
-        self._seen.discard(key)
+        if self._items.get(key, _TakenItem()).wanted is None:
+            # What was taken last comes last.
+            self._items.pop(key, None)
+        self._items[key] = _TakenItem(serial, values)
         # A text has no value.
         self._written.note(key, values or (1.0,), now)
-        for part in (self._doubtful, self._returned, self._otherwise):
-            if part:
-                part.pop(key, None)
+        self._returned.pop(key, None)
         if repeats and values:
             self._put_pending(key, values, now)
         else:
@@ -303,17 +300,18 @@ class Overrides:
 
     def _put_pending(self, key: Key, values: Values, now: float) -> None:
         pending = self.pending.get(key)
-        if pending is None or pending.values != values:
+        if pending is None or pending.desired != values:
             since = now if pending is None or key[1] not in MOVED else pending.since
-            self.pending[key] = Pending(
-                values, since, key in self._ledger and key[1] in CONTROLS, again_at=now)
+            self.pending[key] = PendingItem(
+                key[1], values, 0, since, again_at=now,
+                is_stream=key in self._ledger and key[1] in CONTROLS)
 
     def _is_unconfirmed(self, key: Key) -> bool:
-        return any(entry.value == key[1]
-                   for entry in self._ledger.entries(key[0], held=Held.UNCONFIRMED))
+        entry = self._ledger.get(*key)
+        return entry is not None and entry.held is Held.UNCONFIRMED
 
     def _is_known(self, key: Key) -> bool:
-        return key in self._ledger or self._is_unconfirmed(key)
+        return self._ledger.get(*key) is not None
 
     # Giving back.
 
@@ -327,13 +325,13 @@ class Overrides:
         """
         for entry in self._ledger.release(aircraft, values):
             key = (entry.vehicle, entry.value)
-            self._wanted.pop(key, None)
+            self._items[key].wanted = None
             self._unshown.pop(key, None)
             neutral = self._neutral(entry)
             if neutral is None:
                 self._forget(key)
             else:
-                self.pending[key] = Pending(neutral, now, again_at=now)
+                self.pending[key] = PendingItem(key[1], neutral, 0, now, again_at=now)
 
     def free(self, now: float) -> None:
         """Give back everything, also what is held by nobody known."""
@@ -345,9 +343,9 @@ class Overrides:
             held_by_others += [(0, brake) for brake in BRAKES if not self._is_known((0, brake))]
         for key in held_by_others:
             self._ledger.take(*key)
-            self._taken_at[key] = 0
+            self._items[key] = _TakenItem()
         self._ledger.take(0, TEXT)
-        self._taken_at.setdefault((0, TEXT), 0)
+        self._items.setdefault((0, TEXT), _TakenItem())
         self.give_back(now)
 
     def _neutral(self, entry: LedgerEntry[Values]) -> Values | None:
@@ -367,16 +365,7 @@ class Overrides:
 
     def due(self, now: float, *, urgent: bool) -> list[Key]:
         """Return what is to be sent now: what is ``urgent``, or what may wait for the budget."""
-        return [
-            key for key, pending in self.pending.items()
-            if not pending.is_waiting and now >= pending.again_at and pending.is_stream != urgent]
-
-    @property
-    def next_at(self) -> float | None:
-        """Return when due() has something to send, None if all is shown."""
-        return min((
-            pending.again_at for pending in self.pending.values() if not pending.is_waiting),
-            default=None)
+        return [key for key in self.pending.due(now) if self.pending[key].is_stream != urgent]
 
     def messages(
         self, keys: Collection[Key], *, pauses_one: bool = True
@@ -386,7 +375,7 @@ class Overrides:
 
         ``pauses_one`` if SIMU is known to pause a single aircraft.
         """
-        desired = {key: self.pending[key].values for key in keys}
+        desired = {key: self.pending[key].desired for key in keys}
         messages: list[xpc.Request] = []
         # Before the joystick is given back: a surface that no joystick moves would stay deflected.
         own: dict[str, Any] = {
@@ -422,7 +411,7 @@ class Overrides:
         held += [0.0] * (xpc.AIRCRAFT_COUNT - len(held))
         for key, pending in self.pending.items():
             if key[1] == PAUSE:
-                held[key[0]] = pending.values[0]
+                held[key[0]] = pending.desired[0]
         for number, value in pauses.items():
             held[number] = value
         if len(pauses) == 1 and pauses_one or len(pauses) <= NAMED and not reported:
@@ -441,9 +430,9 @@ class Overrides:
         """Record that messages() of these items were sent."""
         for key in keys:
             self.pending[key].sent(now, serial, patience)
-            self._written.note(key, self.pending[key].values, now)
+            self._written.note(key, self.pending[key].desired, now)
             if key in self._ledger:
-                self._taken_at[key] = serial
+                self._items[key].taken_at = serial
 
     def datarefs_of(self, keys: Iterable[Key]) -> tuple[str, ...]:
         """Return the datarefs that show these items."""
@@ -459,7 +448,7 @@ class Overrides:
         """Send something no more, though it is not shown."""
         pending = self.pending.pop(key)
         if key in self._ledger:
-            self._unshown[key] = pending.since
+            self._unshown[key] = pending
 
     # Reports.
 
@@ -477,17 +466,17 @@ class Overrides:
         for name, row in values.items():
             if row:
                 (self._reported if name in REPORTED else self._checked)[name] = row
-        for key, pending in list(self.pending.items()):
-            if pending.times and (serial is None or serial >= pending.serial):
+        for key, pending in [*self.pending.items()] if self.pending else ():
+            if pending.times and (serial is None or serial >= pending.proof):
                 self._compare(key, pending, values, now, asked_at, timeout)
-        for key in [*self._wanted] if self._wanted else ():
-            if key not in self.pending:
-                self._watch(key, values, serial, now, asked_at, timeout)
+        for key, item in [*self._items.items()] if self._items else ():
+            if item.wanted is not None and key not in self.pending:
+                self._watch(key, item, item.wanted, values, serial, now, asked_at, timeout)
         for key in [*self._returned] if self._returned else ():
             self._guard(key, values, serial, now, asked_at, timeout)
 
     def _compare(
-        self, key: Key, pending: Pending, values: Mapping[str, Values], now: float,
+        self, key: Key, pending: PendingItem, values: Mapping[str, Values], now: float,
         asked_at: float, timeout: float,
     ) -> None:
         """Compare what an item shall be with what is reported of it."""
@@ -498,7 +487,7 @@ class Overrides:
                 # Once more when no other text can come any more.
                 until = self._written.until(key, (), timeout)
                 if now < until:
-                    self.pending[key] = last_pending(now, until)
+                    self.pending[key] = last_pending(TEXT, now, until)
             return
         if name not in values:
             return
@@ -510,7 +499,7 @@ class Overrides:
         elif pending.shown_by(row):
             self._end(key, pending, asked_at)
         elif key[1] in MOVED:
-            is_ours = self._written.may_be_ours(key, row, pending.values)
+            is_ours = self._written.may_be_ours(key, row, pending.desired)
             if not self._is_unconfirmed(key):
                 # The newest was not shown yet, but an earlier one: X-Plane follows.
                 pending.since = now if is_ours else pending.since
@@ -518,49 +507,47 @@ class Overrides:
                 # Somebody else moves it: the user's joystick.
                 self._end(key, pending, asked_at)
 
-    def _end(self, key: Key, pending: Pending, asked_at: float) -> None:
+    def _end(self, key: Key, pending: PendingItem, asked_at: float) -> None:
         """End what is pending: X-Plane, asked at that time, shows it."""
-        self.pending.pop(key, None)
+        del self.pending[key]
         self._unshown.pop(key, None)
-        unconfirmed = [entry for entry in self._ledger.entries(key[0], held=Held.UNCONFIRMED)
-                if entry.value == key[1]]
-        if unconfirmed:
+        entry = self._ledger.get(*key)
+        if entry is not None and entry.held is Held.UNCONFIRMED:
             self._strike(key)
-            if pending.values:
-                self._returned[key] = _Returned(
-                    pending.values, unconfirmed[0].before, pending.serial)
-        elif key in self._wanted:
-            self._seen.add(key)
+            if pending.desired:
+                pending.reported = entry.before
+                self._returned[key] = pending
+        elif entry is not None:
+            self._items[key].seen = True
         self._written.show(key, asked_at)
 
     def _watch(
-        self, key: Key, values: Mapping[str, Values], serial: int | None, now: float,
-        asked_at: float, timeout: float,
+        self, key: Key, item: _TakenItem, wanted: Values, values: Mapping[str, Values],
+        serial: int | None, now: float, asked_at: float, timeout: float,
     ) -> None:
         """Notice that what is taken was taken by somebody else, or is shown at last."""
         name, place = place_of(key)
         row = values.get(name, ())[place:]
-        if not row or serial is not None and serial < self._doubtful.get(key, 0):
+        is_older = serial is not None and serial < item.taken_at
+        if not row or item.doubtful and is_older:
             return
-        wanted = self._wanted[key]
-        if key in self._doubtful:
-            del self._doubtful[key]
-            if not self._is_ours(key, row):
+        if item.doubtful:
+            item.doubtful = False
+            if not self._is_ours(key, row, wanted):
                 self._forget(key)
         elif all(map(same, row, wanted)):
-            self._seen.add(key)
+            item.seen, item.otherwise = True, math.inf
             self._unshown.pop(key, None)
-            self._otherwise.pop(key, None)
             self._written.show(key, asked_at)
-        elif serial is not None and serial < self._taken_at[key]:
+        elif is_older:
             return
         elif self._repeats and self._written.is_late(key, row, wanted, timeout):
             self._put_pending(key, wanted, now)
-        elif key in self._seen and key[1] not in MOVED:
-            if asked_at >= self._otherwise.get(key, math.inf):
+        elif item.seen and key[1] not in MOVED:
+            if asked_at >= item.otherwise:
                 self._forget(key)
             else:
-                self._otherwise.setdefault(key, now)
+                item.otherwise = min(item.otherwise, now)
 
     def _guard(
         self, key: Key, values: Mapping[str, Values], serial: int | None, now: float,
@@ -570,24 +557,24 @@ class Overrides:
         name, place = place_of(key)
         row = values.get(name, ())[place:]
         given = self._returned[key]
-        if not row or serial is not None and serial < given.serial:
+        if not row or serial is not None and serial < given.proof:
             return
-        if self._written.is_late(key, row, given.values, timeout):
+        if self._written.is_late(key, row, given.desired, timeout):
             del self._returned[key]
-            self._ledger.take(*key, given.before)
+            self._ledger.take(*key, given.reported)
             self._ledger.release(key[0], (key[1],))
-            self._taken_at[key] = given.serial
-            self.pending[key] = Pending(given.values, now, again_at=now)
+            self._items[key] = _TakenItem(given.proof)
+            self.pending[key] = PendingItem(key[1], given.desired, 0, now, again_at=now)
             return
         self._written.show(key, asked_at)
-        if self._written.is_settled(key, given.values, timeout) and (
+        if self._written.is_settled(key, given.desired, timeout) and (
                 not self._written.may_come(key)):
             self._forget(key)
 
     def unsettled(self, timeout: float) -> list[Key]:
         """Return what was given back, and may be taken again by a datagram that comes late."""
         keys = [key for key, given in self._returned.items()
-                if not self._written.is_settled(key, given.values, timeout)]
+                if not self._written.is_settled(key, given.desired, timeout)]
         return keys + [key for key in self.pending if key[1] == TEXT]
 
     @property
@@ -602,12 +589,11 @@ class Overrides:
     def late_until(self, timeout: float) -> float:
         """Return until when something of this may be taken again, at the latest."""
         return max((
-            self._written.until(key, given.values, timeout)
+            self._written.until(key, given.desired, timeout)
             for key, given in self._returned.items()), default=0.0)
 
-    def _is_ours(self, key: Key, row: Values) -> bool:
+    def _is_ours(self, key: Key, row: Values, wanted: Values) -> bool:
         """Return whether an X-Plane that was just started has this because of us."""
-        wanted = self._wanted[key]
         if key[1] in MOVED:
             return self._written.was_sent(key, row[:1])
         # Of several commands it may have read the first ones only.
@@ -620,18 +606,12 @@ class Overrides:
     def _strike(self, key: Key) -> None:
         """Count an item as neither taken nor unconfirmed."""
         self._ledger.forget(*key)
-        self._taken_at.pop(key, None)
-        self._doubtful.pop(key, None)
-        self.pending.pop(key, None)
-        self._wanted.pop(key, None)
-        self._unshown.pop(key, None)
-        self._seen.discard(key)
-        self._otherwise.pop(key, None)
-        self._returned.pop(key, None)
+        for part in (self._items, self.pending, self._unshown, self._returned):
+            part.pop(key, None)
 
     def shown_in(self, values: Mapping[str, float]) -> dict[str, Values]:
         """Return what some values say of the surfaces of other aircraft that are commanded."""
-        names = (place_of(key)[0] for key in (*self._wanted, *self.pending)
+        names = (place_of(key)[0] for key in (*self._items, *self.pending)
                  if key[0] and key[1] in SURFACES)
         return {name: (values[name],) for name in names if name in values}
 
@@ -654,7 +634,8 @@ class Overrides:
         """Return sentences where what is commanded or given back is not what is reported."""
         sentences = []
         for key in self._unshown:
-            commanded, reported = format_values(self._wanted.get(key, ())), self._now(key)
+            commanded = format_values(self._items[key].wanted or ())
+            reported = self._now(key)
             if commanded != reported:
                 sentences.append(
                     f'{name_of(LedgerEntry(*key))} was commanded {commanded}, '

@@ -17,6 +17,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
+
+from xplane_bridge.bridges.sessions.pending import Pending
+from xplane_bridge.bridges.xpc.session.items import Values
 
 # How long after a value was sent it is sent again, if no report shows it; in seconds.
 _FIRST_AGAIN = 0.1
@@ -30,45 +34,40 @@ _UNREPORTED = 6
 
 
 @dataclass(slots=True)
-class Pending:
+class PendingItem(Pending[Values, int]):
     """
-    Absolute values of one item, and what was done for them.
+    Absolute values of one item, and how often they were sent; none if X-Plane does not report it.
 
-    ``serial`` is the number of commands sent when it was first sent: only a report that was asked
+    ``proof`` is the number of commands sent when it was first sent: only a report that was asked
     for after it counts.
     """
 
-    values: tuple[float, ...]
-    since: float
     is_stream: bool = False
     times: int = 0
-    serial: int = 0
-    again_at: float = 0.0
 
     def sent(self, now: float, serial: int, patience: float) -> None:
         """Record that it was sent; a reply takes about ``patience`` seconds."""
         first = _FIRST_AGAIN_OF_STREAM if self.is_stream else _FIRST_AGAIN
-        wait = min(_LATEST_AGAIN, first * 2.0 ** self.times) if self.values else (
+        wait = min(_LATEST_AGAIN, first * 2.0 ** self.times) if self.desired else (
             _UNREPORTED_AGAIN)
-        wait = max(patience, wait)
-        self.again_at = now + wait
         if not self.times:
-            self.serial = serial
+            self.proof = serial
         self.times += 1
+        self.again_at = math.inf if self.is_waiting else now + max(patience, wait)
 
     @property
     def is_waiting(self) -> bool:
         """Return whether it was sent often enough, and only a reply must follow."""
-        return not self.values and self.times >= _UNREPORTED
+        return not self.desired and self.times >= _UNREPORTED
 
-    def shown_by(self, row: tuple[float, ...]) -> bool:
+    def shown_by(self, row: Values) -> bool:
         """Return whether a report has these values."""
-        return len(row) >= len(self.values) and all(map(same, row, self.values))
+        return len(row) >= len(self.desired) and all(map(same, row, self.desired))
 
 
-def last_pending(now: float, at: float) -> Pending:
+def last_pending(what: str, now: float, at: float) -> PendingItem:
     """Return something that X-Plane does not report, to be sent once more then."""
-    return Pending((), now, times=_UNREPORTED - 1, again_at=at)
+    return PendingItem(what, (), 0, now, again_at=at, times=_UNREPORTED - 1)
 
 
 def same(one: float, other: float) -> bool:

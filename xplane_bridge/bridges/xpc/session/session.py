@@ -294,7 +294,7 @@ class XpcSession(Session):
         self._overrides.free(now)
         done = CommandDone(self._tickets.draw(), 'release_all')
         self._outbox.await_report(
-            done, None, self._flow.sent_commands + 1, now + self.release_timeout)
+            done, None, self._flow.sent_commands + 1, now, self.release_timeout)
         return done.ticket
 
     def read_datarefs(self, names: Sequence[str], now: float) -> int:
@@ -401,7 +401,7 @@ class XpcSession(Session):
         """Compare what was taken with what X-Plane, asked after so many commands, reports."""
         self._overrides.report(values, now, serial, asked_at, self.release_timeout)
         for awaited in self._outbox.awaited(serial):
-            shown = self._overrides.shows(awaited.pauses)
+            shown = self._overrides.shows(awaited.desired)
             if shown is not False:
                 self._outbox.confirm(awaited, reported=bool(shown))
 
@@ -571,8 +571,9 @@ class XpcSession(Session):
             outgoing += [(_COMMAND_CHANNEL, xpc.encode(message)) for message in messages]
             self._ask_again(keys, now, outgoing)
         # What waits for the budget, or for a reply.
-        if self._overrides.next_at is not None and at is not None:
-            self._due.append(max(self._overrides.next_at, at))
+        next_at = self._overrides.pending.deadline
+        if next_at is not None and at is not None:
+            self._due.append(max(next_at, at))
 
     def _ask_again(self, keys: Sequence[Key], now: float, outgoing: list[Outgoing]) -> None:
         """Ask what X-Plane has of these."""
@@ -619,7 +620,7 @@ class XpcSession(Session):
         written = self._overrides.written(message, pauses_one=self._pauses_one)
         outgoing.append((_COMMAND_CHANNEL, xpc.encode(written)))
         if done is not None and pauses:
-            self._outbox.await_report(done, pauses, serial, now + self.release_timeout)
+            self._outbox.await_report(done, pauses, serial, now, self.release_timeout)
         elif done is not None:
             self._outbox.confirm_later(done, serial)
         if self._lockstep and isinstance(message, xpc.SetControls) and (

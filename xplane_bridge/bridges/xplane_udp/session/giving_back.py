@@ -30,7 +30,7 @@ from xplane_bridge.bridges.xplane_udp.session.commands import (
     TOE_BRAKES,
     TRIMS,
 )
-from xplane_bridge.bridges.xplane_udp.session.pending import Pending
+from xplane_bridge.bridges.xplane_udp.session.pending import OtherHand, PendingWrite
 from xplane_bridge.bridges.xplane_udp.session.reports import OVERRIDE, PAUSED, planepath
 
 FLIGHT_MODEL = 'flight model'
@@ -51,7 +51,7 @@ def report_of(axis: str, version: int, row_kind: RowKind) -> str:
 def giving_back(
     entries: Sequence[LedgerEntry[float]], version: int, row_kind: RowKind,
     written: Mapping[str, float],
-) -> list[Pending]:
+) -> list[PendingWrite]:
     """
     Return the values that give back items of the ledger, none for what was not known before.
 
@@ -59,7 +59,7 @@ def giving_back(
     (docs/wire/xplane_datarefs.md, row 4.4). ``written`` is what controls have written last, by
     report.
     """
-    all_pending: list[Pending] = []
+    all_pending: list[PendingWrite] = []
     for entry in sorted(entries, key=lambda entry: entry.value not in STICKS):
         before: float | None = 0.0
         group = AXES
@@ -77,9 +77,10 @@ def giving_back(
             continue
         for report in reports:
             message = pause(False) if report == PAUSED else Dref(before, report)
-            all_pending.append(Pending(
-                report, before, message if version >= FIRST_WITH_DATAREFS else None,
-                (entry.vehicle, entry.value), written.get(report), group, what=_WHAT))
+            all_pending.append(PendingWrite(
+                _WHAT, before, OtherHand(written.get(report), group), report=report,
+                message=message if version >= FIRST_WITH_DATAREFS else None,
+                item=(entry.vehicle, entry.value)))
     return all_pending
 
 

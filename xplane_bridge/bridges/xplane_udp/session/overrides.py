@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from xplane_bridge.bridges.sessions.base import CommandDone, Outgoing, Tickets
 from xplane_bridge.bridges.sessions.ledger import Held, Ledger, LedgerEntry, name_of
@@ -44,7 +43,12 @@ from xplane_bridge.bridges.xplane_udp.session.giving_back import (
     report_of,
     TAKEN_BRAKES,
 )
-from xplane_bridge.bridges.xplane_udp.session.pending import Pending, PendingTable, to_datagrams
+from xplane_bridge.bridges.xplane_udp.session.pending import (
+    OtherHand,
+    PendingWrite,
+    PendingWrites,
+    to_datagrams,
+)
 from xplane_bridge.bridges.xplane_udp.session.reports import (
     OVERRIDE,
     PAUSED,
@@ -170,7 +174,7 @@ class Overrides:
         self.version: int | None = None
         self.moved: set[str] = set()
         self._items = Items()
-        self._pending = PendingTable(patience)
+        self._pending = PendingWrites(patience)
         self._reports = Reports()
         self._written = WrittenControls()
         self._tickets = tickets
@@ -200,7 +204,7 @@ class Overrides:
     @property
     def has_pending(self) -> bool:
         """Return whether something is repeated until X-Plane shows it."""
-        return bool(self._pending.writes)
+        return bool(self._pending)
 
     @property
     def watched_until(self) -> float:
@@ -217,7 +221,8 @@ class Overrides:
             self._items.forget('pause')
         elif not before:
             self._items.take('pause', before)
-        self._put_pending(Pending(PAUSED, float(on), pause(on), ticket=ticket, what='pause'), now)
+        self._put_pending(PendingWrite(
+            'pause', float(on), None, ticket=ticket, report=PAUSED, message=pause(on)), now)
         return ticket
 
     def command(self, controls: Mapping[str, float], layout: DataLayout) -> None:
@@ -253,9 +258,10 @@ class Overrides:
         self._reports.on_reply(values, now)
         for pending in self._pending.undone(values, now) if self._pending.reached else ():
             if pending.item is not None:
-                self._items.release_again(pending.item, pending.value)
-            self._put_pending(replace(pending, ticket=None), now)
-        if self._pending.writes:
+                self._items.release_again(pending.item, pending.desired)
+            pending.ticket = 0
+            self._put_pending(pending, now)
+        if self._pending:
             for pending, value in self._pending.on_reply(values, self._free(now), now):
                 self._reports.confirm(pending.report, value, now)
                 self._end(pending)
@@ -276,7 +282,7 @@ class Overrides:
 
     def due(self, now: float, layout: DataLayout, *, tells: bool) -> list[Outgoing]:
         """Return what is to be written now; end, and tell, what was not shown in time."""
-        all_pending = self._pending.due(now)
+        all_pending = self._pending.draw(now)
         for pending in self._pending.expire(now):
             self._give_up(pending, tells)
         return [] if self.version is None else to_datagrams(all_pending, self.version, layout)
@@ -315,13 +321,13 @@ class Overrides:
         entries = self._items.release()
         if self.version is None:
             return
-        for pending in self._pending.clear():
+        for pending in self._pending.empty():
             self._end(pending, _REPLACED)
         for pending in giving_back(
                 entries, self.version, self._row_kind, self._written.values):
             self._put_pending(pending, now)
         for entry in entries:
-            if not any(pending.item == (entry.vehicle, entry.value) for pending in self._pending):
+            if not self._gives_back((entry.vehicle, entry.value)):
                 # There is nothing to write: what it was before is not known.
                 self._items.forget(entry.value, entry.vehicle)
 
@@ -329,8 +335,8 @@ class Overrides:
         """Stop repeating: X-Plane is silent. What is unconfirmed is given back once it is back."""
         self._pending.sent.stop(heard_at)
         self._release_is_due |= bool(self._items.unconfirmed)
-        for pending in self._pending.clear():
-            if pending.item is None and pending.value == 0.0:
+        for pending in self._pending.empty():
+            if pending.item is None and pending.desired == 0.0:
                 self._to_centre |= {
                     axis for axis in STICKS if pending.report == self._report_of(axis)}
             self._end(pending, 'sent; X-Plane fell silent before it showed it')
@@ -408,8 +414,8 @@ class Overrides:
                 self._drop(name)
             override = Dref(1.0, TOE_BRAKES)
             if TAKEN_BRAKES not in self._items:
-                self._put_pending(
-                    Pending(TOE_BRAKES, 1.0, override, what='brakes'), now, sent=True)
+                self._put_pending(PendingWrite(
+                    'brakes', 1.0, None, report=TOE_BRAKES, message=override), now, sent=True)
             self._items.take(TAKEN_BRAKES)
             self._pending.sent.note({TOE_BRAKES: 1.0}, now)
             messages[:0] = [override, Dref(0.0, PARKING_BRAKE)]
@@ -437,9 +443,9 @@ class Overrides:
             if reported:
                 return False
         self._items.take('joystick', reported)
-        self._put_pending(
-            Pending(OVERRIDE, 1.0, Dref(1.0, OVERRIDE), what='override of the joystick'), now,
-            sent=True)
+        self._put_pending(PendingWrite(
+            'override of the joystick', 1.0, None, report=OVERRIDE,
+            message=Dref(1.0, OVERRIDE)), now, sent=True)
         return True
 
     def _report_of(self, axis: str) -> str:
@@ -463,16 +469,16 @@ class Overrides:
         report = self._report_of(axis)
         ours = self._written.values.get(report)
         modern = (self.version or 0) >= FIRST_WITH_DATAREFS
-        self._put_pending(Pending(
-            report, 0.0, Dref(0.0, report) if modern else None, ours=ours, group=AXES,
-            what=f'neutral {axis}'), now)
+        self._put_pending(PendingWrite(
+            f'neutral {axis}', 0.0, OtherHand(ours, AXES), report=report,
+            message=Dref(0.0, report) if modern else None), now)
         self._note({report: 0.0}, now)
 
-    def _put_pending(self, pending: Pending, now: float, *, sent: bool = False) -> None:
+    def _put_pending(self, pending: PendingWrite, now: float, *, sent: bool = False) -> None:
         replaced = self._pending.put(
             pending, self._reports.get(pending.report, now), now, now + self._patience(),
             sent=sent)
-        self._reports.written({pending.report: pending.value}, now)
+        self._reports.written({pending.report: pending.desired}, now)
         if replaced is not None:
             self._end(replaced, _REPLACED)
 
@@ -482,20 +488,22 @@ class Overrides:
         if dropped is not None:
             self._end(dropped, _REPLACED)
 
-    def _end(self, pending: Pending, error: str = '') -> None:
+    def _end(self, pending: PendingWrite, error: str = '') -> None:
         """Tell who waits for it how a pending value has ended."""
-        if pending.ticket is not None:
-            self._ended.append(CommandDone(
-                pending.ticket, pending.what, error, '' if error else _SHOWN))
+        if pending.ticket:
+            self._ended.append(pending.done('' if error else _SHOWN, error))
 
-    def _settle(self, pending: Pending) -> None:
+    def _settle(self, pending: PendingWrite) -> None:
         """Forget what was given back once all of it is shown."""
-        if pending.item is not None and not any(
-                other.item == pending.item for other in self._pending):
+        if pending.item is not None and not self._gives_back(pending.item):
             aircraft, name = pending.item
             self._items.forget(name, aircraft)
 
-    def _give_up(self, pending: Pending, tells: bool) -> None:
+    def _gives_back(self, item: tuple[int, str]) -> bool:
+        """Return whether an item is being given back: some of it is not shown yet."""
+        return any(pending.item == item for pending in self._pending.values())
+
+    def _give_up(self, pending: PendingWrite, tells: bool) -> None:
         """Tell that a value was not shown; what cannot be shown has been written often enough."""
         if not self._can_show(pending):
             self._end(pending, '')
@@ -506,13 +514,12 @@ class Overrides:
         error = f'sent; not shown within {self._patience():g} s'
         if pending.item is not None:
             error = f'{name_of(LedgerEntry(*pending.item))}: {error}; it may stay as it was left'
-        if pending.ticket is None:
-            pending = replace(pending, ticket=self._tickets.draw())
+        pending.ticket = pending.ticket or self._tickets.draw()
         self._end(pending, error)
 
-    def _can_show(self, pending: Pending) -> bool:
+    def _can_show(self, pending: PendingWrite) -> bool:
         """Return whether X-Plane can show it at all: datarefs, and rows that arrive."""
         if (self.version or 0) >= FIRST_WITH_DATAREFS and (
-                pending.item or pending.ticket is not None):
+                pending.item or pending.ticket):
             return pending.report in REPORTED
         return self._reports.knows(pending.report)

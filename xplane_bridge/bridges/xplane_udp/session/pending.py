@@ -21,12 +21,14 @@ And again if a late copy of what was written before has undone them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 import math
+from typing import NamedTuple
 
 from xplane_bridge.bridges.protocols.base import Message
 from xplane_bridge.bridges.sessions.base import Outgoing
+from xplane_bridge.bridges.sessions.pending import Pending, PendingTable
 from xplane_bridge.bridges.xplane_udp.protocol import DataLayout, encode
 from xplane_bridge.bridges.xplane_udp.session.commands import (
     COMMAND_CHANNEL,
@@ -48,33 +50,33 @@ _CONFIRMED = 0.3
 _KEPT = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class OtherHand(NamedTuple):
+    """What else shows that a value is ours no more: another than it, if the group is free."""
+
+    ours: float | None
+    group: str
+
+
+@dataclass(slots=True)
+class PendingWrite(Pending[float, OtherHand | None]):
     """
     One value that X-Plane must have in the end.
 
     ``report`` names the value among the reports, ``message`` writes it; None: it is in a row.
-    ``item`` is what is given back by it, vehicle and name, None for nothing. ``ours`` is the value
-    that we wrote before: if its ``group`` of controls is free, any third value is another hand's.
-    ``ticket`` is that of who waits for it, ``what`` its name for people.
+    ``item`` is what is given back by it, vehicle and name, None for nothing.
     """
 
-    report: str
-    value: float
+    report: str = ''
     message: Message | None = None
     item: tuple[int, str] | None = None
-    ours: float | None = None
-    group: str = ''
-    ticket: int | None = None
-    what: str = ''
 
-
-@dataclass(slots=True)
-class _PendingWrite:
-    pending: Pending
-    until: float
-    settled_at: float
-    send_at: float
+    def shown_by(self, value: float, free: Collection[str]) -> bool:
+        """Return whether a report shows it, while these groups of controls are free."""
+        if is_close(value, self.desired):
+            return True
+        ours, group = self.proof or (None, '')
+        return ours is not None and not is_close(value, ours) and math.isfinite(value) and (
+            group in free)
 
 
 class Sent:
@@ -132,9 +134,9 @@ class Sent:
         self._stopped_at = math.inf
 
 
-class PendingTable:
+class PendingWrites(PendingTable[str, PendingWrite]):
     """
-    The values that no report has shown yet, each until it was shown, or for a limited time.
+    The values that no report has shown yet, by report.
 
     Those that were reached are watched as long as copies of other values may arrive (``sent``).
 
@@ -143,24 +145,15 @@ class PendingTable:
     """
 
     def __init__(self, latest: Callable[[], float]) -> None:
-        # By report; looked at with each datagram, and mostly empty.
-        self.writes: dict[str, _PendingWrite] = {}
-        self.reached: dict[str, Pending] = {}
+        super().__init__()
+        # Looked at with each datagram, and mostly empty.
+        self.reached: dict[str, PendingWrite] = {}
         self.sent = Sent(latest)
 
-    def __bool__(self) -> bool:
-        return bool(self.writes)
-
-    def __contains__(self, report: object) -> bool:
-        return report in self.writes
-
-    def __iter__(self) -> Iterator[Pending]:
-        return iter([write.pending for write in self.writes.values()])
-
     def put(
-        self, pending: Pending, reported: float | None, now: float, until: float, *,
-        sent: bool = False,
-    ) -> Pending | None:
+        self, pending: PendingWrite, reported: float | None, now: float, until: float, *,
+        sent: bool,
+    ) -> PendingWrite | None:
         """
         Write a value until a time; return the one that it replaces.
 
@@ -168,63 +161,51 @@ class PendingTable:
         written by the caller.
         """
         replaced = self.drop(pending.report)
-        changes = reported is not None and not is_close(reported, pending.value)
-        settled_at = now if changes else now + SETTLING
-        write = _PendingWrite(pending, until, settled_at, now)
+        changes = reported is not None and not is_close(reported, pending.desired)
+        pending.reported, pending.since = reported, now if changes else now + SETTLING
+        pending.again_at, pending.until = now, until
         if sent:
-            write.send_at = _next(write, now)
-            self.sent.note({pending.report: pending.value}, now)
-        self.writes[pending.report] = write
+            self._note(pending, now)
+        self[pending.report] = pending
         return replaced
 
-    def drop(self, report: str) -> Pending | None:
+    def drop(self, report: str) -> PendingWrite | None:
         """Write it no more, nor watch it; return it if it was not reached."""
         self.reached.pop(report, None)
-        write = self.writes.pop(report, None)
-        return write.pending if write else None
+        return self.pop(report, None)
 
-    def forget(self) -> list[Pending]:
+    def forget(self) -> list[PendingWrite]:
         """Forget everything, as it is another run of X-Plane; return those that were written."""
         self.reached.clear()
         self.sent.clear()
-        return self.clear()
-
-    def clear(self) -> list[Pending]:
-        """Write none any more; return them."""
-        all_pending = list(self)
-        self.writes.clear()
-        return all_pending
+        return self.empty()
 
     def on_reply(
         self, values: Mapping[str, float], free: Collection[str], now: float
-    ) -> list[tuple[Pending, float]]:
+    ) -> list[tuple[PendingWrite, float]]:
         """
         Handle reports; return the values that they show to be reached, each with its report.
 
         ``free`` are the groups of controls that nothing of ours overrides.
         """
         reached = []
-        for report, write in list(self.writes.items()):
-            value, pending = values.get(report), write.pending
-            if value is None or now < write.settled_at:
-                continue
-            if is_close(value, pending.value) or (
-                    pending.ours is not None and not is_close(value, pending.ours)
-                    and math.isfinite(value) and pending.group in free):
-                del self.writes[report]
+        for report, pending in list(self.items()):
+            value = values.get(report)
+            if value is not None and now >= pending.since and pending.shown_by(value, free):
+                del self[report]
                 reached.append((pending, value))
-                if is_close(value, pending.value):
+                if is_close(value, pending.desired):
                     self.reached[report] = pending
         return reached
 
-    def undone(self, values: Mapping[str, float], now: float) -> list[Pending]:
+    def undone(self, values: Mapping[str, float], now: float) -> list[PendingWrite]:
         """Return the values that were reached, and that late copies of ours have undone."""
         undone = []
         for report, pending in list(self.reached.items()):
             value = values.get(report)
-            if now >= self.sent.until(report, pending.value):
+            if now >= self.sent.until(report, pending.desired):
                 del self.reached[report]
-            elif value is not None and not is_close(value, pending.value):
+            elif value is not None and not is_close(value, pending.desired):
                 # Any other value is another hand's.
                 del self.reached[report]
                 if self.sent.holds(report, value, now):
@@ -235,48 +216,31 @@ class PendingTable:
     def watched_until(self) -> float:
         """Return until when late copies may undo what was reached."""
         return max((
-            self.sent.until(report, pending.value) for report, pending in self.reached.items()),
-            default=0.0)
+            self.sent.until(report, pending.desired)
+            for report, pending in self.reached.items()), default=0.0)
 
-    def due(self, now: float) -> list[Pending]:
-        """Return what to write now."""
-        due = []
-        for write in self.writes.values():
-            if now >= write.send_at:
-                write.send_at = _next(write, now)
-                self.sent.note({write.pending.report: write.pending.value}, now)
-                due.append(write.pending)
+    def draw(self, now: float) -> list[PendingWrite]:
+        """Return what to write now, and count it as written."""
+        due = [self[report] for report in self.due(now)]
+        for pending in due:
+            self._note(pending, now)
         return due
 
-    def expire(self, now: float) -> list[Pending]:
-        """Return those that were not shown in time, and write them no more."""
-        late = [write.pending for write in self.writes.values() if now >= write.until]
-        for pending in late:
-            del self.writes[pending.report]
-        return late
-
-    @property
-    def deadline(self) -> float | None:
-        """Return when due() or expire() have something."""
-        return min(
-            (min(write.send_at, write.until) for write in self.writes.values()),
-            default=None)
-
-
-def _next(write: _PendingWrite, now: float) -> float:
-    """Return when to write again: not before a report could show it."""
-    return max(now + PERIOD, write.settled_at + _REPORT)
+    def _note(self, pending: PendingWrite, now: float) -> None:
+        """Note that it is written: again not before a report could show it."""
+        pending.again_at = max(now + PERIOD, pending.since + _REPORT)
+        self.sent.note({pending.report: pending.desired}, now)
 
 
 def to_datagrams(
-    all_pending: Collection[Pending], version: int, layout: DataLayout
+    all_pending: Collection[PendingWrite], version: int, layout: DataLayout
 ) -> list[Outgoing]:
     """Return what writes pending values: commands, and a row for the sticks and the trims."""
     outgoing: list[Outgoing] = [
         (COMMAND_CHANNEL, encode(pending.message, version))
         for pending in all_pending if pending.message is not None]
     for of_trims in (False, True):
-        row = {pending.report: pending.value for pending in all_pending
+        row = {pending.report: pending.desired for pending in all_pending
                if pending.message is None and (pending.report in TRIMS) is of_trims}
         if row:
             outgoing.append((

@@ -32,6 +32,8 @@ from struct import Struct
 import numpy as np
 from numpy.typing import NDArray
 
+from xplane_bridge.common.quantities import AIR_DATA, fields_of
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -49,30 +51,25 @@ class Field:
 
 
 def _fields(
-    topic: str, names: str, unit: str, low: float, high: float, axes: str = ''
+    path: str, unit: str, low: float, high: float, axes: str = 'xyz'
 ) -> tuple[Field, ...]:
-    return tuple(
-        Field(f'{topic}.{name}' + (f'.{axis}' if axis else ''), unit, low, high)
-        for name in names.split() for axis in (axes or ('',)))
+    return tuple(Field(f'{path}.{axis}', unit, low, high) for axis in axes)
+
+
+def _quantities(topic: str) -> tuple[Field, ...]:
+    return tuple(Field(f'{topic}.{one.field}', one.unit, *one.observed)
+                 for one in fields_of(topic))
 
 
 FIELDS = (
-    *_fields('imu/data', 'orientation', '', -1.0, 1.0, 'xyzw'),
-    *_fields('imu/data', 'angular_velocity', 'rad/s', -100.0, 100.0, 'xyz'),
-    *_fields('imu/data', 'linear_acceleration', 'm/s^2', -1e4, 1e4, 'xyz'),
-    Field('fix.latitude', 'deg', -90.0, 90.0),
-    Field('fix.longitude', 'deg', -180.0, 180.0),
-    Field('fix.altitude', 'm', -1e5, 1e6),
-    *_fields('odom', 'pose.pose.position', 'm', -1e8, 1e8, 'xyz'),
-    *_fields('odom', 'pose.pose.orientation', '', -1.0, 1.0, 'xyzw'),
-    *_fields('odom', 'twist.twist.linear', 'm/s', -1e4, 1e4, 'xyz'),
-    *_fields('odom', 'twist.twist.angular', 'rad/s', -100.0, 100.0, 'xyz'),
-    *_fields('air_data', 'indicated_airspeed true_airspeed', 'm/s', -1e4, 1e4),
-    *_fields('air_data', 'angle_of_attack sideslip', 'rad', -math.pi, math.pi),
-    *_fields('air_data', 'static_pressure dynamic_pressure', 'Pa', -1e7, 1e7),
-    Field('air_data.temperature', 'K', 0.0, 1e4),
-    Field('air_data.density', 'kg/m^3', 0.0, 100.0),
-    *_fields('air_data', 'wind', 'm/s', -1e4, 1e4, 'xyz'),
+    *_fields('imu/data.orientation', '', -1.0, 1.0, 'xyzw'),
+    *_quantities('imu/data'),
+    *_quantities('fix'),
+    *_quantities('odom'),
+    *_fields('odom.pose.pose.orientation', '', -1.0, 1.0, 'xyzw'),
+    *_fields('odom.twist.twist.linear', 'm/s', -1e4, 1e4),
+    *_fields('odom.twist.twist.angular', 'rad/s', -100.0, 100.0),
+    *_quantities(AIR_DATA),
     Field('target.fields', '', 0.0, 63.0),
     Field('target.altitude', 'm', -1000.0, 30000.0),
     Field('target.true_heading', 'rad', -4.0 * math.pi, 4.0 * math.pi),

@@ -447,7 +447,8 @@ def _check_approach(setting: Setting, now: Measurement) -> None:
     allowed = (f'{_LOWEST_APPROACH:.0f} to {highest:.0f} m above it' if before > nearest
                else f'at least {math.ceil(nearest)} m before that')
     raise ValueError(
-        f'land: it is {before:.0f} m before the aiming point, {across:+.0f} m to the right of the '
+        f'land: it is {abs(before):.0f} m {"before" if before > 0.0 else "beyond"} the aiming '
+        f'point, {abs(across):.0f} m to the {"left" if across < 0.0 else "right"} of the '
         f'centreline and {round(height)} m above the runway; expected within '
         f'{math.degrees(_SECTOR):.0f} deg of the extended centreline and {allowed}: command '
         'pattern before')

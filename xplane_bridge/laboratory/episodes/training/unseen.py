@@ -30,13 +30,13 @@ from xplane_bridge.laboratory.episodes.training.candidate import ERRORS
 from xplane_bridge.laboratory.episodes.training.parallel import mapping
 from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
+from xplane_bridge.laboratory.flights.scenario.quantities import unit_of
 from xplane_bridge.laboratory.flights.scenario.scenario import load as load_scenario
 from xplane_bridge.laboratory.open_flight import open_flight
 
 FIRST_SEED = 3000
 SCENARIO = 'turbulence'
 _RESAMPLED = 10_000
-_UNITS = {'altitude_error': 'm', 'heading_error_deg': 'deg', 'airspeed_error': 'm/s'}
 _COMBINED = 'combined'
 
 
@@ -100,7 +100,7 @@ def table(rows: Sequence[Compared]) -> str:
              f'{"difference, 95 %":>20} {"better in":>10}']
     for row in rows:
         name = row.name.removesuffix('_deg').replace('_', ' ')
-        unit = _UNITS.get(row.name, '')
+        unit = unit_of(row.name)
         lines.append(
             f'{name + (f" ({unit})" if unit else ""):24} {row.policy:8.2f} {row.autopilot:10.2f} '
             f'{f"{row.low:+.2f} .. {row.high:+.2f}":>20} {f"{row.better} of {row.of}":>10}')

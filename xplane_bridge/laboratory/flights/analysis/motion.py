@@ -15,25 +15,21 @@
 """
 What follows from how an aircraft moved: velocity over ground, path, load factor, energy.
 
-| quantity | definition |
-|---|---|
-| climb_rate | upward velocity over ground, m/s |
-| ground_speed | horizontal velocity over ground, m/s |
-| flight_path_angle | atan2(climb_rate, ground_speed), rad |
-| load_factor | specific force up along the body axis, of the standard gravity |
-| energy_height | altitude + v^2 / 2 g, v being the velocity over ground, m |
-| specific_excess_power | specific force times velocity over ground / g, m/s: its rate |
+The quantities are those of common/quantities.py that have a formula.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 import math
 from typing import Any
 
 import numpy as np
 
 from xplane_bridge.bridges.conversions import axes
+from xplane_bridge.bridges.conversions.expressions.expression import Expression
+from xplane_bridge.common.quantities import QUANTITY
 from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.laboratory.flights.analysis.quantities import MOVED
@@ -48,7 +44,17 @@ _NOTHING = Series(np.empty(0), np.empty(0))
 
 def derived(series: Mapping[str, Series], name: str) -> Series:
     """Return a quantity of quantities.DERIVED, empty where what it needs was not measured."""
-    return _DERIVED[name](series)
+    if name in _COMPUTED:
+        return _COMPUTED[name](series)
+    formula = _formula(name)
+    times = series.get(formula.names[0], _NOTHING).times
+    return Series(times, formula({
+        one: at(series.get(one, _NOTHING), times) for one in formula.names}))
+
+
+@cache
+def _formula(name: str) -> Expression:
+    return Expression(QUANTITY[name].formula)
 
 
 def over_ground(series: Mapping[str, Series]) -> dict[str, Series]:
@@ -109,32 +115,6 @@ def _velocity(series: Mapping[str, Series]) -> tuple[Array, list[Array]]:
                          for axis in _AXES]
 
 
-def _climb_rate(series: Mapping[str, Series]) -> Series:
-    times, (_, _, down) = _velocity(series)
-    return Series(times, -down)
-
-
-def _ground_speed(series: Mapping[str, Series]) -> Series:
-    times, (north, east, _) = _velocity(series)
-    return Series(times, np.hypot(north, east))
-
-
-def _flight_path_angle(series: Mapping[str, Series]) -> Series:
-    times, (north, east, down) = _velocity(series)
-    return Series(times, np.arctan2(-down, np.hypot(north, east)))
-
-
-def _load_factor(series: Mapping[str, Series]) -> Series:
-    times, values = series.get('specific_force_up', _NOTHING)
-    return Series(times, values / STANDARD_GRAVITY)
-
-
-def _energy_height(series: Mapping[str, Series]) -> Series:
-    times, velocity = _velocity(series)
-    squared = sum((one ** 2 for one in velocity), np.zeros(len(times)))
-    return Series(times, at(series['altitude'], times) + squared / (2.0 * STANDARD_GRAVITY))
-
-
 def _specific_excess_power(series: Mapping[str, Series]) -> Series:
     times, (north, east, down) = _velocity(series)
     turned = _orientation(series, times)
@@ -151,7 +131,5 @@ def _rotated(turned: Any, vector: Any) -> tuple[Array, Array, Array]:
     return np.asarray(one), np.asarray(two), np.asarray(three)
 
 
-_DERIVED: dict[str, Callable[[Mapping[str, Series]], Series]] = {
-    'climb_rate': _climb_rate, 'ground_speed': _ground_speed,
-    'flight_path_angle': _flight_path_angle, 'load_factor': _load_factor,
-    'energy_height': _energy_height, 'specific_excess_power': _specific_excess_power}
+_COMPUTED: Mapping[str, Callable[[Mapping[str, Series]], Series]] = {
+    'specific_excess_power': _specific_excess_power}

@@ -22,20 +22,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 import math
+from operator import attrgetter
 from typing import Any
 
 from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.masks import known_or_nan
 from xplane_bridge.bridges.conversions.topics import AIRFRAME_TOPIC, CONTACTS_TOPIC
 from xplane_bridge.common.controls import FLOWN
-from xplane_bridge.laboratory.flights.scenario.quantities import AIRFRAME
+from xplane_bridge.common.quantities import AIR_DATA, fields_of, KEPT, OF_CONTACTS
 
 EACH_FRAME = ('fix', 'imu/data', 'odom', 'air_data', 'controls')
 """Topics with a message for each state, as far as a simulator publishes them."""
 
-MEASURED = (
-    'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
-    'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip', *FLOWN)
+MEASURED = tuple(one.name for one in KEPT)
 """What is measured: SI, and latitude and longitude in degrees."""
 
 TARGET = 'autopilot/active_target'
@@ -47,13 +46,10 @@ RELAYED = 'vehicle/command/controls'
 MOVED = tuple(f'moved_{axis}' for axis in ('forward', 'left', 'up'))
 """Velocity over ground in body axes, as odom has it."""
 
-_AIR = ('true_airspeed', 'static_pressure', 'dynamic_pressure', 'temperature', 'density')
-_PLAIN_AIRFRAME = tuple(
-    name for name in AIRFRAME if not name.startswith('turbulence') and '_acceleration' not in name)
 OF_SIMULATOR = (CONTACTS_TOPIC, AIRFRAME_TOPIC)
 """Topics of a simulator itself, whose stamps may be of another clock than the bridge's."""
 
-CONTACTS = ('wheels_on_ground', 'structure_on_ground', 'strut_compression')
+CONTACTS = tuple(one.name for one in OF_CONTACTS)
 """
 Series that only a simulated flight with a runway has: how many wheels and how many places of the
 structure touch the ground, and the greatest compression of a strut as a multiple of that when
@@ -63,30 +59,37 @@ standing.
 POLICY_TARGET = 'policy/command/target'
 """Where the autopilot below a policy receives its targets: the policy holds command/target."""
 
+_Read = Callable[[Any], dict[str, float]]
 
-def _read_fix(message: Any) -> dict[str, float]:
-    return {'latitude': message.latitude, 'longitude': message.longitude,
-            'altitude': message.altitude}
+
+def _reader(topic: str, is_kept: bool) -> _Read:
+    """Return what reads the quantities that are fields of a topic's messages."""
+    found = [one for one in fields_of(topic) if one.is_kept is is_kept and not one.formula]
+    vectors = [(one.name, one.sign, attrgetter(one.field)) for one in found if '.' in one.field]
+    numbers = [(one.name, one.field) for one in found if '.' not in one.field]
+    # Messages of older recordings may lack a number.
+    return lambda message: {
+        **{name: getattr(message, field, math.nan) for name, field in numbers},
+        **{name: sign * get(message) for name, sign, get in vectors}}
+
+
+_read_rates, _read_flow = _reader('imu/data', True), _reader(AIR_DATA, True)
+_read_force, _read_up = _reader('imu/data', False), _reader('odom', False)
 
 
 def _read_imu(message: Any) -> dict[str, float]:
     orientation = message.orientation
     roll, pitch, yaw = axes.quaternion_to_euler(
         (orientation.w, orientation.x, orientation.y, orientation.z))
-    rates = message.angular_velocity
     return {'roll': roll, 'pitch': -pitch, 'heading': axes.yaw_to_heading(yaw),
-            'roll_rate': rates.x, 'pitch_rate': -rates.y, 'yaw_rate': -rates.z}
-
-
-def _read_odom(message: Any) -> dict[str, float]:
-    position = message.pose.pose.position
-    return {'east': position.x, 'north': position.y}
+            **_read_rates(message)}
 
 
 def _read_air_data(message: Any) -> dict[str, float]:
-    speed = message.indicated_airspeed
-    return {'airspeed': message.true_airspeed if math.isnan(speed) else speed,
-            'angle_of_attack': message.angle_of_attack, 'sideslip': message.sideslip}
+    found = _read_flow(message)
+    if math.isnan(found['airspeed']):
+        found['airspeed'] = message.true_airspeed
+    return found
 
 
 def _read_controls(message: Any) -> dict[str, float]:
@@ -106,44 +109,26 @@ def _read_target(message: Any) -> dict[str, float]:
 
 
 def _read_contacts(message: Any) -> dict[str, float]:
-    return dict(zip(CONTACTS, map(float, (
-        message.wheels, message.structure, message.strut_compression)), strict=True))
+    return {one.name: float(getattr(message, one.field)) for one in OF_CONTACTS}
 
 
 def _force(message: Any) -> dict[str, float]:
-    force = message.linear_acceleration
     # Imu.msg: -1 marks what is not measured.
     scale = math.nan if message.linear_acceleration_covariance[0] == -1.0 else 1.0
-    return {'specific_force_forward': scale * force.x, 'specific_force_left': scale * force.y,
-            'specific_force_up': scale * force.z}
+    return {name: scale * value for name, value in _read_force(message).items()}
 
 
 def _movement(message: Any) -> dict[str, float]:
     moved = message.twist.twist.linear
-    return {'up': message.pose.pose.position.z,
-            **dict(zip(MOVED, (moved.x, moved.y, moved.z), strict=True))}
-
-
-def _air(message: Any) -> dict[str, float]:
-    wind = message.wind
-    return {**{name: getattr(message, name) for name in _AIR},
-            'wind_north': wind.y, 'wind_east': wind.x, 'wind_down': -wind.z}
-
-
-def _read_airframe(message: Any) -> dict[str, float]:
-    turning, gusts = message.angular_acceleration, message.turbulence
-    return {**{name: getattr(message, name) for name in _PLAIN_AIRFRAME},
-            'roll_acceleration': turning.x, 'pitch_acceleration': -turning.y,
-            'yaw_acceleration': -turning.z, 'turbulence_north': gusts.y,
-            'turbulence_east': gusts.x, 'turbulence_down': -gusts.z}
+    return {**_read_up(message), **dict(zip(MOVED, (moved.x, moved.y, moved.z), strict=True))}
 
 
 # Topic, below the vehicle's namespace -> quantities in its messages, in SI units and radians.
-EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
-    'fix': _read_fix,
+EXTRACT: Mapping[str, _Read] = {
+    'fix': _reader('fix', True),
     'imu/data': _read_imu,
-    'odom': _read_odom,
-    'air_data': _read_air_data,
+    'odom': _reader('odom', True),
+    AIR_DATA: _read_air_data,
     'controls': _read_controls,
     'command/controls': _read_command,
     TARGET: _read_target,
@@ -153,11 +138,11 @@ EXTRACT: Mapping[str, Callable[[Any], dict[str, float]]] = {
 }
 
 # The same, of what only a recording is asked for.
-MORE: Mapping[str, Callable[[Any], dict[str, float]]] = {
+MORE: Mapping[str, _Read] = {
     'imu/data': _force,
     'odom': _movement,
-    'air_data': _air,
-    AIRFRAME_TOPIC: _read_airframe,
+    AIR_DATA: _reader(AIR_DATA, False),
+    AIRFRAME_TOPIC: _reader(AIRFRAME_TOPIC, False),
 }
 
 

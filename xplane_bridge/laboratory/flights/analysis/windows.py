@@ -40,14 +40,12 @@ from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.analysis.verdict import Occurrence
 from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.excitation import Excitation, MEASURED
+from xplane_bridge.laboratory.flights.scenario.quantities import shown_unit
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 
 _SWEPT = ('chirp', 'multisine')
-# The unit that a quantity is shown in, and the least movement worth a word, in that unit.
-_SHOWN = {
-    **dict.fromkeys(('roll', 'pitch', 'heading', 'angle_of_attack', 'sideslip'), ('deg', 1.0)),
-    **dict.fromkeys(('roll_rate', 'pitch_rate', 'yaw_rate'), ('deg/s', 1.0)),
-    'altitude': ('m', 2.0), 'airspeed': ('m/s', 0.5)}
+# The least movement worth a word, in the unit that it is shown in; of all others it is 1.
+_LEAST = {'altitude': 2.0, 'airspeed': 0.5}
 _MODES = {
     'natural_frequency': 'natural frequency {:.2f} rad/s', 'damping': 'damping {:.2f}',
     'time_constant': 'time constant {:.2f} s', 'delay': 'delay {:.3f} s'}
@@ -208,7 +206,7 @@ def _movement(series: Series, begin: float, until: float) -> Movement:
 
 def _moved(name: str, movement: Movement, always: bool) -> str:
     """Return how far a quantity moved as a phrase; empty if hardly."""
-    unit, least = _SHOWN[name]
+    unit, least = shown_unit(name), _LEAST.get(name, 1.0)
     peak = math.degrees(movement.peak) if unit.startswith('deg') else movement.peak
     if math.isnan(peak) or (abs(peak) < least and not always):
         return ''

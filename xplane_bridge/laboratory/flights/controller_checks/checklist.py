@@ -219,8 +219,8 @@ def _lockstep(conduct: Conduct) -> Finding:
     if not conduct.lockstep:
         return Finding('lockstep', None, 'not tried: add --lockstep')
     states, answered = conduct.counts['states'], conduct.counts['answered']
-    if states and states == answered:
-        return Finding('lockstep', True, f'each of {counted(states, "state")} was answered')
+    if answered and answered == states - conduct.is_about_to_answer:
+        return Finding('lockstep', True, f'each of {counted(answered, "state")} was answered')
     return Finding(
         'lockstep', False, f'answered {answered} of {counted(states, "state")}: command once for '
         'each stamp of imu/data, even if nothing has changed')

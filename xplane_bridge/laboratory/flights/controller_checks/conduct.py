@@ -138,6 +138,11 @@ class Conduct:
         """Return whether it is to command now."""
         return self._engaged_at is not None
 
+    @property
+    def is_about_to_answer(self) -> bool:
+        """Return whether it has yet to answer the newest state, and was not released since."""
+        return self.engaged and self.is_to_answer(self.newest) and self.newest != self.answered
+
     def is_to_answer(self, stamp: float) -> bool:
         """Return whether the state of a stamp is for it to answer."""
         return self._from <= stamp < self._to

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
-from xplane_bridge.bridges.conversions.vehicle import Air
+from xplane_bridge.bridges.conversions.vehicle import Air, air_numbers
 from xplane_bridge.common.controls import CONTROLS, FLOWN
 from xplane_bridge.laboratory.control.targets import Target
 from xplane_bridge.laboratory.sensors.gnss import Fix, Velocity
@@ -36,11 +36,11 @@ from xplane_bridge.laboratory.sensors.range_finder import RangeReading
 from xplane_bridge.laboratory.sensors.specification import RangeFinderFigures
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.sample import (
-    AirframeState,
+    AIRFRAME_STATE,
     ENGINE,
-    Sample,
+    SAMPLE,
     SampleRow,
-    Surroundings,
+    SURROUNDINGS,
 )
 
 Array = NDArray[np.float64]
@@ -53,7 +53,7 @@ _AT_REST = (
     'flaps', 'gear', 'speedbrake', 'left_brake', 'right_brake', 'elevator_trim', 'aileron_trim',
     'rudder_trim')
 _LEVERS = ('throttle', 'mixture', 'propeller')
-_PLAIN = (*Surroundings._fields, 'altitude', 'east', 'north', 'up', *AirframeState._fields)
+_PLAIN = (*SURROUNDINGS, 'altitude', 'east', 'north', 'up', *AIRFRAME_STATE)
 _TARGET = ('altitude', 'heading', 'airspeed', 'course', 'climb_rate')
 _OTHERS = len(CONTROLS) - len(FLOWN)
 _UNKNOWN = (math.nan,) * 4
@@ -137,7 +137,7 @@ class Collector:
         self.has_moved = True
 
     def add(self, time: float, more: SampleRow, altitude: float, position: Vector) -> None:
-        """Keep a frame: at a time (s), besides its Sample, Surroundings, and where that is."""
+        """Keep a frame: at a time (s), besides its SAMPLE, its SURROUNDINGS, and where that is."""
         self.time, aircraft = time, self._aircraft
         if self.has_moved or aircraft.commanded:
             self._look_at_controls()
@@ -173,10 +173,7 @@ class Collector:
 
     def air(self, stamp: int, air: Air) -> None:
         """Keep air data."""
-        self._sensed('air_data', (stamp, *_numbers(
-            air.indicated_airspeed, air.true_airspeed, air.angle_of_attack, air.sideslip,
-            air.static_pressure, air.dynamic_pressure, air.temperature, air.density,
-            *(air.wind or (None,) * 3))))
+        self._sensed('air_data', (stamp, *air_numbers(air)))
 
     def range(self, stamp: int, reading: RangeReading, of: RangeFinderFigures) -> None:
         """Keep a distance to the ground, and what its sensor says of itself."""
@@ -208,7 +205,7 @@ class Collector:
     def collected(
         self, samples: TimedRows, commanded: TimedRows, touched: TimedRows | None
     ) -> Collected:
-        """Return it with rows of Sample, of commands of FLOWN, and of contacts, if any."""
+        """Return it with rows of SAMPLE, of commands of FLOWN, and of contacts, if any."""
         # Column by column in memory: each is used on its own.
         sampled = np.ascontiguousarray(samples.rows().T)
         kept = np.ascontiguousarray(self._rows.rows().T[1:])
@@ -224,7 +221,7 @@ class Collector:
                 # Every frame moves all of them together.
                 'throttle': sampled[-1]})
         return Collected(
-            {**dict(zip(('time', *Sample._fields), sampled, strict=True)),
+            {**dict(zip(('time', *SAMPLE), sampled, strict=True)),
              **dict(zip(_PLAIN, kept, strict=False)),
              **dict(zip(_AT_REST, at_rest, strict=False))},
             engines, self._commands(commanded.rows()),
@@ -242,7 +239,3 @@ class Collector:
                 if time in self._others:
                     found[row, -_OTHERS:] = self._others[time]
         return found
-
-
-def _numbers(*values: float | None) -> tuple[float, ...]:
-    return tuple(math.nan if value is None else value for value in values)

@@ -37,6 +37,8 @@ from xplane_bridge.laboratory.flights.recordings.collected import Collected
 
 Array = NDArray[np.float64]
 
+_FORCE = tuple(f'specific_force_{axis}' for axis in ('forward', 'left', 'up'))
+
 
 @dataclass(frozen=True, slots=True)
 class RecordedMotion:
@@ -86,12 +88,16 @@ def _each(function: Callable[[float], float]) -> Any:
     return lambda values: np.array([*map(function, values.tolist())])
 
 
-def load_factor(flown: Collected) -> Array:
-    """Return the load factor."""
+def computed(flown: Collected) -> dict[str, Array]:
+    """Return the quantities that are not read of the aircraft, by name."""
+    return {**dict(zip(_FORCE, specific_force(flown), strict=True)),
+            'load_factor': _load_factor(flown), 'ground_elevation': _ground_elevation(flown)}
+
+
+def _load_factor(flown: Collected) -> Array:
     return np.asarray(-(flown.frames['force_z'] / flown.frames['mass']) / STANDARD_GRAVITY)
 
 
-def ground_elevation(flown: Collected) -> Array:
-    """Return the height of the ground below above the ellipsoid, in m."""
+def _ground_elevation(flown: Collected) -> Array:
     state = flown.frames
     return state['terrain_msl'] + (state['altitude'] - state['altitude_msl'])

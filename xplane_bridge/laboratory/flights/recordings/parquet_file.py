@@ -30,20 +30,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.bridges.conversions import axes
-from xplane_bridge.bridges.conversions.topics import AIR
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.controls import CONTROLS
+from xplane_bridge.common.quantities import (
+    AIR,
+    AIR_DATA,
+    fields_of,
+    OF_CONTACTS,
+    OF_ENGINES,
+    TABLE,
+)
 from xplane_bridge.common.tables.bounds import TableError
 from xplane_bridge.common.tables.parquet import MAGIC, Parquet
 from xplane_bridge.laboratory.flights.recordings.collected import Collected
-from xplane_bridge.laboratory.flights.recordings.derived import (
-    ground_elevation,
-    load_factor,
-    specific_force,
-)
+from xplane_bridge.laboratory.flights.recordings.derived import computed
 from xplane_bridge.laboratory.flights.recordings.topics import RecordingError
 from xplane_bridge.laboratory.flights.scenario.quantities import unit_of
-from xplane_bridge.simulation.aircraft.sample import AirframeState, ENGINE
 
 Array = NDArray[np.float64]
 
@@ -54,30 +56,13 @@ FACTS = b'xplane_bridge'
 _MOST_NUMBERS = 60_000_000
 _MOST_COLUMNS = 1000
 _LONGEST_FACTS = 1024 * 1024
-# The contacts, in their order.
-_CONTACTS = ('wheels_on_ground', 'structure_on_ground', 'strut_compression')
 _TARGETS = ('altitude', 'heading', 'airspeed', 'course', 'climb_rate')
-_STATE = {
-    'latitude': 'lat_deg', 'longitude': 'lon_deg', 'altitude': 'altitude', 'east': 'east',
-    'north': 'north', 'up': 'up', 'roll': 'phi', 'pitch': 'theta', 'heading': 'psi',
-    'roll_rate': 'p', 'pitch_rate': 'q', 'yaw_rate': 'r', 'roll_acceleration': 'p_dot',
-    'pitch_acceleration': 'q_dot', 'yaw_acceleration': 'r_dot', 'velocity_north': 'v_north',
-    'velocity_east': 'v_east', 'velocity_down': 'v_down', 'airspeed': 'cas',
-    'true_airspeed': 'tas', 'angle_of_attack': 'alpha', 'sideslip': 'beta',
-    'static_pressure': 'static_pressure', 'dynamic_pressure': 'qbar',
-    'temperature': 'temperature', 'density': 'density', 'wind_north': 'wind_north',
-    'wind_east': 'wind_east', 'wind_down': 'wind_down', 'turbulence_north': 'turbulence_north',
-    'turbulence_east': 'turbulence_east', 'turbulence_down': 'turbulence_down',
-    **{name: {'brake_left': 'left_brake', 'brake_right': 'right_brake'}.get(name, name)
-       for name in CONTROLS},
-    **{name: name for name in AirframeState._fields[:6]}, 'mass': 'mass', 'fuel': 'fuel',
-    'height_above_ground': 'altitude_agl'}
-_FORCE = ('specific_force_forward', 'specific_force_left', 'specific_force_up')
 _SENSED = {
-    'fix': ('latitude', 'longitude', 'altitude'),
+    **{topic: tuple(one.name for one in fields_of(topic)) for topic in ('fix', 'odom')},
     'fix_velocity': ('velocity_east', 'velocity_north', 'velocity_up'),
-    'air_data': ('airspeed', *AIR[1:], 'wind_east', 'wind_north', 'wind_up'),
-    'odom': ('east', 'north', 'up'), 'range': ('range',)}
+    AIR_DATA: (*(one.name for one in AIR), 'wind_east', 'wind_north', 'wind_up'),
+    'range': ('range',)}
+_MOTION = ('roll', 'pitch', 'heading', *(one.name for one in fields_of('imu/data')))
 
 
 class FlightTable(NamedTuple):
@@ -97,18 +82,20 @@ def _columns(flown: Collected) -> Iterator[tuple[str, Any]]:
     state = flown.frames
     times = state['time']
     yield 'time', times
-    for name, own in _STATE.items():
-        yield name, state[own]
-    yield from zip(_FORCE, specific_force(flown), strict=True)
-    yield 'load_factor', load_factor(flown)
-    yield 'ground_elevation', ground_elevation(flown)
+    more = computed(flown)
+    for one in TABLE:
+        if one.state:
+            yield one.name, state[one.state]
+        elif one.name in more:
+            yield one.name, more[one.name]
     for number, engine in enumerate(flown.engines):
-        for name in ENGINE:
-            yield f'engine_{number}_{name}', engine[name]
+        for one in OF_ENGINES:
+            yield f'engine_{number}_{one.name}', engine[one.state]
     yield from _placed('command_', CONTROLS, times, flown.commands)
     yield from _in_force(times, flown.targets)
     if len(flown.contacts):
-        yield from _placed('', _CONTACTS, times, flown.contacts)
+        yield from _placed(
+            '', [one.name for one in OF_CONTACTS], times, flown.contacts)
     for topic, rows in flown.sensed.items():
         # Behind times and stamps.
         found = np.delete(rows, 1, axis=1)
@@ -123,10 +110,8 @@ def _sensed_motion(times: Array, rows: Array) -> Iterator[tuple[str, Any]]:
                       for w, x, y, z in rows[:, 1:5].tolist()])
     heading = np.array([axes.yaw_to_heading(yaw) for yaw in euler[:, 2].tolist()])
     rates, force = rows[:, 5:8] * (1.0, -1.0, -1.0), rows[:, 8:11]
-    yield from _placed(
-        'sensed_', ('roll', 'pitch', 'heading', 'roll_rate', 'pitch_rate', 'yaw_rate', *_FORCE),
-        times, np.column_stack((
-            rows[:, 0], euler[:, 0], -euler[:, 1], heading, rates, force)))
+    yield from _placed('sensed_', _MOTION, times, np.column_stack((
+        rows[:, 0], euler[:, 0], -euler[:, 1], heading, rates, force)))
 
 
 def _placed(

@@ -32,15 +32,12 @@ from xplane_bridge.bridges.conversions.covariances import UNKNOWN_VARIANCE
 from xplane_bridge.bridges.conversions.message_numbers import TARGET_BITS
 from xplane_bridge.bridges.conversions.topics import AIR, STATE
 from xplane_bridge.common.controls import CONTROLS
+from xplane_bridge.common.quantities import AIR_DATA, AIRFRAME, fields_of, OF_CONTACTS
 from xplane_bridge.laboratory.flights.recordings.cdr import CdrLayout, Numbers, stamps
 from xplane_bridge.laboratory.flights.recordings.collected import Collected
-from xplane_bridge.laboratory.flights.recordings.derived import (
-    compute_motion,
-    ground_elevation,
-    load_factor,
-)
+from xplane_bridge.laboratory.flights.recordings.derived import compute_motion, computed
 from xplane_bridge.laboratory.sensors.topics import TRUTH
-from xplane_bridge.simulation.aircraft.sample import AirframeState, ENGINE
+from xplane_bridge.simulation.aircraft.sample import ENGINE
 
 Array = NDArray[np.float64]
 
@@ -50,12 +47,9 @@ BASE, ENU, ODOM, DATUM = 'base_link', 'base_link_enu', 'odom', 'datum'
 _FIX, _VELOCITY, _IMU, _ODOM, _AIR = (
     'sensor_msgs/msg/NavSatFix', 'geometry_msgs/msg/TwistWithCovarianceStamped',
     'sensor_msgs/msg/Imu', 'nav_msgs/msg/Odometry', 'xplane_bridge/msg/AirData')
-# Reported controls by what the aircraft calls them.
-_REPORTED = {'brake_left': 'left_brake', 'brake_right': 'right_brake'}
 _LEVERS = ('throttle', 'mixture', 'propeller')
 _KNOWN_COVARIANCE = 2
 _NO_FIX = -1
-_AIR_DATA = ('cas', 'tas', 'alpha', 'beta', 'static_pressure', 'qbar', 'temperature', 'density')
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +76,7 @@ def to_topics(flown: Collected, namespace: str) -> list[TopicMessages]:
 
 def _to_topics(flown: Collected) -> Iterator[TopicMessages]:
     times = _nanoseconds(flown.frames['time'])
-    state, moving = flown.frames, compute_motion(flown)
+    moving = compute_motion(flown)
     truth = f'{TRUTH}/' if flown.sensed else ''
 
     def each(
@@ -92,39 +86,28 @@ def _to_topics(flown: Collected) -> Iterator[TopicMessages]:
             (truth if topic in STATE else '') + topic, kind, {'header.frame_id': frame}, times,
             numbers, **more)
 
-    position = {'latitude': state['lat_deg'], 'longitude': state['lon_deg'],
-                'altitude': state['altitude']}
+    position = _fields(flown, 'fix')
     yield each('fix', _FIX, BASE, position)
     yield each('fix_velocity', _VELOCITY, ENU, _xyz('twist.twist.linear', moving.velocity),
                constants=_diagonal('twist.covariance', 6))
     yield each('imu/data', _IMU, BASE, {
         **_wxyz('orientation', moving.orientation), **_xyz('angular_velocity', moving.rates),
         **_xyz('linear_acceleration', moving.force)})
-    place = tuple(state[name] for name in ('east', 'north', 'up'))
     yield _messages('odom', _ODOM, {'header.frame_id': ODOM, 'child_frame_id': BASE}, times, {
-        **_xyz('pose.pose.position', place), **_wxyz('pose.pose.orientation', moving.turned),
+        **_fields(flown, 'odom'), **_wxyz('pose.pose.orientation', moving.turned),
         **_xyz('twist.twist.linear', moving.moved), **_xyz('twist.twist.angular', moving.rates),
     }, {**_diagonal('pose.covariance', 6), **_diagonal('twist.covariance', 6)}, prefix=truth)
-    yield each('air_data', _AIR, ENU, {
-        **{name: state[own] for name, own in zip(AIR, _AIR_DATA, strict=True)},
-        **_xyz('wind', (state['wind_east'], state['wind_north'], -state['wind_down']))})
-    yield each('controls', 'xplane_bridge/msg/FlightControls', BASE, {
-        name: state[_REPORTED.get(name, name)] for name in CONTROLS},
-        constants={'fields': 2 ** len(CONTROLS) - 1})
+    yield each(AIR_DATA, _AIR, ENU, _fields(flown, AIR_DATA))
+    yield each('controls', 'xplane_bridge/msg/FlightControls', BASE, _fields(flown, 'controls'),
+               constants={'fields': 2 ** len(CONTROLS) - 1})
     if flown.engines:
         yield each(
             'engines', 'xplane_bridge/msg/EngineControls', BASE, _of_each(flown, _LEVERS),
             lengths=dict.fromkeys(_LEVERS, len(flown.engines)),
             constants={'fields': 2 ** len(_LEVERS) - 1})
-    yield each('airframe', 'xplane_bridge/msg/Airframe', BASE, {
-        **{name: state[name] for name in (*AirframeState._fields[:6], 'mass', 'fuel')},
-        'load_factor': load_factor(flown), 'ground_elevation': ground_elevation(flown),
-        'height_above_ground': state['altitude_agl'],
-        **_xyz('angular_acceleration', (
-            state['p_dot'], -state['q_dot'], -state['r_dot'])),
-        **_xyz('turbulence', (state['turbulence_east'], state['turbulence_north'],
-                              -state['turbulence_down'])),
-        **_of_each(flown, ENGINE)}, lengths=dict.fromkeys(ENGINE, len(flown.engines)))
+    yield each(AIRFRAME, 'xplane_bridge/msg/Airframe', BASE, {
+        **_fields(flown, AIRFRAME), **_of_each(flown, ENGINE)},
+        lengths=dict.fromkeys(ENGINE, len(flown.engines)))
     yield _messages(
         DATUM, _FIX, {'header.frame_id': ODOM}, times[:1],
         dict(zip(position, moving.datum, strict=True)), latched=True)
@@ -149,7 +132,7 @@ def _to_law_topics(flown: Collected) -> Iterator[TopicMessages]:
         times, *values = flown.contacts.T
         yield _messages(
             'contacts', 'xplane_bridge/msg/Contacts', {}, _nanoseconds(times), dict(zip(
-                ('wheels', 'structure', 'strut_compression'), values, strict=True)))
+                [one.field for one in OF_CONTACTS], values, strict=True)))
 
 
 def _to_sensor_topics(flown: Collected) -> Iterator[TopicMessages]:
@@ -248,6 +231,13 @@ def _masked(
     return {
         'fields': sum(bit * one.astype(np.int64) for bit, one in zip(bits, known, strict=True)),
         **dict(zip(names, values, strict=True))}
+
+
+def _fields(flown: Collected, topic: str) -> Numbers:
+    """Return the quantities that are fields of a topic's messages."""
+    state, more = flown.frames, computed(flown)
+    return {one.field: more[one.name] if not one.state else (
+        state[one.state] if one.sign > 0.0 else -state[one.state]) for one in fields_of(topic)}
 
 
 def _of_each(flown: Collected, names: Sequence[str]) -> Numbers:

@@ -12,61 +12,44 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The names of the quantities of a flight: what a criterion of a scenario may be about."""
+"""What a criterion of a scenario may be about: the quantities of a flight, and their units."""
 
 from __future__ import annotations
 
 from functools import cache
 
+from xplane_bridge.common import quantities
 from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.common.quantities import AIR_DATA, KEPT, OF_CONTACTS, OF_ENGINES, TABLE
 from xplane_bridge.simulation.aircraft import plant
 
 TARGETS = ('altitude', 'heading', 'airspeed')
 """What is held, and so has an error."""
 
 QUANTITIES = (
-    'latitude', 'longitude', 'altitude', 'roll', 'pitch', 'heading', 'east', 'north', 'airspeed',
-    'roll_rate', 'pitch_rate', 'yaw_rate', 'angle_of_attack', 'sideslip',
-    *FLOWN, *(f'command_{name}' for name in FLOWN),
+    *(one.name for one in KEPT), *(f'command_{name}' for name in FLOWN),
     *(f'target_{name}' for name in TARGETS),
 )
-"""What is kept of each flight, in SI units and radians."""
+"""What is kept of each flight."""
 
-MOTION = (
-    'up', 'velocity_north', 'velocity_east', 'velocity_down', 'specific_force_forward',
-    'specific_force_left', 'specific_force_up', 'true_airspeed', 'static_pressure',
-    'dynamic_pressure', 'temperature', 'density', 'wind_north', 'wind_east', 'wind_down')
+DERIVED = tuple(one.name for one in TABLE if one.formula)
+"""What follows from others; see analysis.motion."""
+
+MOTION = tuple(
+    one.name for one in TABLE if not (one.is_kept or one.formula)
+    and one.topic in ('odom', 'imu/data', AIR_DATA))
 """What the common topics say besides."""
 
-AIRFRAME = (
-    'elevator_deflection', 'aileron_deflection', 'rudder_deflection', 'flaps_position',
-    'gear_position', 'speedbrake_position', 'roll_acceleration', 'pitch_acceleration',
-    'yaw_acceleration', 'turbulence_north', 'turbulence_east', 'turbulence_down', 'mass', 'fuel',
-    'ground_elevation', 'height_above_ground')
+AIRFRAME = tuple(
+    one.name for one in TABLE if one.topic == quantities.AIRFRAME and not one.formula)
 """What only a simulator of this package says of its aircraft: the topic airframe."""
 
-DERIVED = (
-    'climb_rate', 'ground_speed', 'flight_path_angle', 'load_factor', 'energy_height',
-    'specific_excess_power')
-"""What follows from these; see analysis.motion."""
-
 _PLANT = 'plant.'
-# By the end of a name, the first that fits; what has none is a ratio or a count.
-_UNITS = (
-    ('latitude', 'deg'), ('longitude', 'deg'), ('ground_elevation', 'm'), ('roll_rate', 'rad/s'),
-    ('pitch_rate', 'rad/s'), ('yaw_rate', 'rad/s'), ('acceleration', 'rad/s^2'),
-    ('climb_rate', 'm/s'), ('airspeed', 'm/s'), ('ground_speed', 'm/s'),
-    ('specific_excess_power', 'm/s'),
-    *((f'{of}_{axis}', 'm/s') for of in ('velocity', 'wind', 'turbulence')
-      for axis in ('north', 'east', 'down', 'up')),
-    *((f'specific_force_{axis}', 'm/s^2') for axis in ('forward', 'left', 'up')),
-    ('pressure', 'Pa'), ('temperature', 'K'), ('density', 'kg/m^3'), ('deflection', 'rad'),
-    ('mass', 'kg'), ('fuel', 'kg'), ('rpm', '1/min'), ('power', 'W'), ('thrust', 'N'),
-    ('fuel_flow', 'kg/s'), ('height_above_ground', 'm'), ('energy_height', 'm'),
-    ('altitude', 'm'), ('east', 'm'), ('north', 'm'), ('up', 'm'), ('range', 'm'),
-    ('separation', 'm'), ('formation', 'm'), ('heading', 'rad'), ('course', 'rad'),
-    ('roll', 'rad'), ('pitch', 'rad'), ('angle_of_attack', 'rad'), ('sideslip', 'rad'),
-    ('flight_path_angle', 'rad'), ('time', 's'))
+# By the end of a name; what has none is a ratio or a count.
+_UNITS = {
+    **{one.name: one.unit for one in (*TABLE, *OF_ENGINES, *OF_CONTACTS)},
+    'velocity_up': 'm/s', 'wind_up': 'm/s', 'range': 'm', 'separation': 'm', 'formation': 'm',
+    'course': 'rad', 'time': 's'}
 
 
 @cache
@@ -79,8 +62,15 @@ def unit_of(name: str) -> str:
     if name.startswith(_PLANT):
         return plant.unit_of(name.removeprefix(_PLANT))
     plain = name.removesuffix('_deg').removesuffix('_error')
-    found = next((unit for end, unit in _UNITS if plain == end or plain.endswith(f'_{end}')), '')
+    words = plain.split('_')
+    ends = ('_'.join(words[first:]) for first in range(len(words)))
+    found = next((_UNITS[end] for end in ends if end in _UNITS), '')
     return found.replace('rad', 'deg') if name.endswith('_deg') else found
+
+
+def shown_unit(name: str) -> str:
+    """Return the unit that people are shown a quantity in: degrees instead of radians."""
+    return unit_of(name).replace('rad', 'deg')
 
 
 def known() -> tuple[str, ...]:

@@ -17,11 +17,12 @@ What airspeed and throttle do: to drag less thrust along the path, to lift, and 
 
     C_D = C_D_0 + C_D_alpha alpha + C_D_delta_e elevator + C_D_u ln V + C_D_delta_t throttle
 
-C_L and C_m likewise, with the pitch rate; of these only the last two slopes are told, as the
-output error finds the others better. C_D is the net coefficient, -m f_V over dynamic pressure and
-wing area: an accelerometer feels drag and thrust together. C_D_u is by the logarithm of the
-airspeed: at constant throttle it is mostly the thrust, which falls as a propeller gets faster. By
-its wash it pitches and lifts as well, which makes the phugoid another one.
+by the pitch rate, and by how far the elevator is deflected either way; these and C_D_delta_e are
+not told. C_L and C_m likewise, but for that either way; of these only the last two slopes are
+told, as the output error finds the others better. C_D is the net coefficient, -m f_V over dynamic
+pressure and wing area: an accelerometer feels drag and thrust together. C_D_u is by the logarithm
+of the airspeed: at constant throttle it is mostly the thrust, which falls as a propeller gets
+faster. By its wash it pitches and lifts as well, which makes the phugoid another one.
 
 Thrust follows the throttle with two lags of first order, one after the other, as an engine and a
 propeller have, or a spool and its fuel control. Their time constant, the same of both, is a
@@ -56,6 +57,7 @@ from xplane_bridge.laboratory.identification.motion.equations import (
     CheckedManoeuvre,
     Derivative,
     LONGITUDINAL,
+    MAGNITUDE,
     ModelStructure,
     SPEED,
 )
@@ -68,8 +70,10 @@ _LAGS = 2
 _EXACT = 1e-12
 # Drag is a parabola, thrust is nearly the square of the throttle.
 _VARIES_ALONG = 0.05
-# What lift and moment depend on besides.
+# What coefficients depend on besides, which is not told. Drag is alike whichever way an elevator
+# is deflected.
 _OTHERS = ('pitch_rate',)
+_EITHER_WAY = f'elevator{MAGNITUDE}'
 
 
 class _Solved(NamedTuple):
@@ -91,9 +95,10 @@ class _Solved(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """The slopes of one coefficient that are told, with their covariance, and the lag's."""
+    """The slopes of one coefficient: those told, with their covariance, ``beside``, the lag's."""
 
     estimates: dict[Derivative, Estimate]
+    beside: dict[Derivative, Estimate]
     covariance: Array
     whiteness: dict[Derivative, float]
     lag: float
@@ -142,18 +147,18 @@ def by_speed(
         [np.empty(0) for _ in motions], [one[:, None] for one in outputs],
         [motion.output(form, form.force)[:, None] - one[:, None]
          for motion, one in zip(motions, outputs, strict=True)],
-        {name: one for part in parts for name, one in part.whiteness.items()})
+        {name: one for part in parts for name, one in part.whiteness.items()}, parts[0].beside)
     return Regression(
         {name: one.value for name, one in fit.derivatives.items()}, fit.constants,
-        collinearity(np.concatenate(along.tables), form.controls)), fit
+        collinearity(np.concatenate(along.tables)[:, -len(form.controls):], form.controls)), fit
 
 
 def foretold_path(
     fit: Fit, motions: Sequence[CheckedManoeuvre]
 ) -> tuple[list[Array], list[Array]]:
     """Return the force along the path in other manoeuvres, and that of the model, (n, 1) each."""
-    slopes = np.array([fit.derivatives[Derivative('C_D', name)].value
-                       for name in fit.form.controls])
+    slopes = np.array([{**fit.derivatives, **fit.beside}[Derivative('C_D', name)].value
+                       for name in _names(fit.form, 'C_D')])
     measured, estimated = [], []
     for motion, table in zip(
             motions, _tables(fit.form, motions, 'C_D', fit.delay.value), strict=True):
@@ -211,9 +216,11 @@ def _part(
     controls = [at for at, name in enumerate(names)
             if name in form.controls and Derivative(coefficient, name) not in form.omitted]
     derivatives = [Derivative(coefficient, names[at]) for at in controls]
+    estimates = {Derivative(coefficient, name): Estimate(float(slope), float(deviation))
+                 for name, slope, deviation in zip(names, found.slopes, deviations, strict=False)}
     return _Part(
-        {name: Estimate(float(found.slopes[at]), float(deviations[at]))
-         for name, at in zip(derivatives, controls, strict=True)},
+        {name: estimates[name] for name in derivatives},
+        {name: one for name, one in estimates.items() if name not in derivatives},
         covariance[np.ix_(controls, controls)],
         {name: float(correction[at]) for name, at in zip(derivatives, controls, strict=True)},
         float(deviations[-1]) if THROTTLE in form.controls else 0.0, found)
@@ -238,7 +245,8 @@ def _solved(
 
 def _names(form: ModelStructure, coefficient: str) -> tuple[str, ...]:
     """Return what a coefficient is regressed on; the throttle, if it was moved, is the last."""
-    return form.controls if coefficient == 'C_D' else (*_OTHERS, *form.controls)
+    drags = coefficient == 'C_D' and 'elevator' in form.controls
+    return (*_OTHERS, *((_EITHER_WAY,) if drags else ()), *form.controls)
 
 
 def _tables(
@@ -259,6 +267,9 @@ def _regressor(motion: CheckedManoeuvre, name: str, lag: float) -> Array:
         if THROTTLE not in motion.flight.values:
             return np.zeros(len(motion.times))
         return _lagged(motion.times, motion[name], lag)
+    if name == _EITHER_WAY:
+        # From where it is neutral, and not from where it began.
+        return np.abs(motion['elevator'])
     return motion[name] * motion.scale(name)
 
 

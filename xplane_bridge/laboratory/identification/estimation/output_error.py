@@ -27,7 +27,7 @@ constants (C_L_0 ...) and an initial state of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +41,7 @@ from xplane_bridge.laboratory.identification.estimation.equation_error import (
 from xplane_bridge.laboratory.identification.motion.equations import (
     as_simulated,
     CheckedManoeuvre,
+    CROSS,
     Derivative,
     flowing,
     held_control,
@@ -128,7 +129,8 @@ class Fit:
     ``constants`` (c,) and ``initial`` (s,) are those of each manoeuvre; ``outputs`` (n, outputs)
     what the estimate gives, ``residuals`` measured minus that, NaN where nothing was measured.
     ``covariance`` is that of the derivatives, in their order. ``whiteness`` is the correction of
-    the bounds: corrected over uncorrected, of each derivative.
+    the bounds: corrected over uncorrected, of each derivative. ``beside`` are derivatives by other
+    forms' surfaces: they are accounted for, and so much of them is seen, but not told.
     """
 
     form: ModelStructure
@@ -140,6 +142,7 @@ class Fit:
     outputs: Sequence[Array]
     residuals: Sequence[Array]
     whiteness: Mapping[Derivative, float]
+    beside: Mapping[Derivative, Estimate] = field(default_factory=dict)
 
 
 class _Window:
@@ -385,14 +388,16 @@ def _fit(
         covariance = covariance + change @ change.T
     deviations = np.sqrt(np.diag(covariance))
     estimates = [Estimate(float(a), float(b)) for a, b in zip(theta, deviations, strict=True)]
-    free = [at for at in range(problem.slopes) if at not in problem.fixed]
+    every = [at for at in range(problem.slopes) if at not in problem.fixed]
+    free = [at for at in every if form.derivatives[at].regressor not in CROSS.get(form.name, ())]
     names = [form.derivatives[at] for at in free]
     return Fit(
         form, {name: estimates[at] for name, at in zip(names, free, strict=True)},
         covariance[np.ix_(free, free)], estimates[problem.slopes],
         [theta[own][:c] for own in problem.own], [theta[own][c:] for own in problem.own],
         [problem.outputs(at, theta[None])[:, 0] for at in range(len(problem.windows))],
-        residuals, {name: float(correction[at]) for name, at in zip(names, free, strict=True)})
+        residuals, {name: float(correction[at]) for name, at in zip(names, free, strict=True)},
+        {form.derivatives[at]: estimates[at] for at in every if at not in free})
 
 
 def _known(residuals: list[Array]) -> list[Mask]:
@@ -454,7 +459,7 @@ def foretold(
     Only the constants and the initial states are those of these manoeuvres.
     """
     problem = _Problem(fit.form, motions, step)
-    derivatives = {name: one.value for name, one in fit.derivatives.items()}
+    derivatives = {name: one.value for name, one in {**fit.derivatives, **fit.beside}.items()}
     c = len(fit.form.coefficients)
     theta = problem.first(Regression(
         derivatives, [fit.constants[0][:c]] * len(motions), NO_COLLINEARITY), fit.delay.value)

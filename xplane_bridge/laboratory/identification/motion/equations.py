@@ -101,12 +101,17 @@ LATERAL = ModelStructure(
     ('C_Y', 'C_l', 'C_n'), 'specific_force_y')
 FORMS = (LONGITUDINAL, LATERAL)
 WHOLE = {form.name: form for form in FORMS}
+CROSS = {LONGITUDINAL.name: LATERAL.controls}
+"""Surfaces that may act on a form though they are another one's: flaperons lift, too."""
 SPEED = ModelStructure(
     'speed', (), ('angle_of_attack', 'elevator', 'true_airspeed', 'throttle'),
     ('C_D', 'C_L', 'C_m'), 'path_acceleration', frozenset(
         Derivative(coefficient, name) for coefficient in LONGITUDINAL.coefficients
-        for name in ('angle_of_attack', 'elevator')))
-"""That of estimation/by_speed.py, which omits what the longitudinal form has."""
+        for name in ('angle_of_attack', 'elevator')) | {Derivative('C_D', 'elevator')})
+"""
+That of estimation/by_speed.py, which omits what the longitudinal form has. The elevator's drag is
+so small that a flight would show it where it errs most: it is accounted for, and not told.
+"""
 
 
 def in_gusts(form: ModelStructure) -> ModelStructure:

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.common.controls import SURFACES
+from xplane_bridge.common.quantities import QUANTITY, Quantity
 from xplane_bridge.simulation.aircraft.plant import AS_IN_ITS_FILE, Plant
 
 Array = NDArray[np.float64]
@@ -44,39 +45,43 @@ class IdentificationError(ValueError):
 
 class Signal(NamedTuple):
     """
-    A signal: its unit, and the largest magnitude that flights have.
+    A signal: ``sign`` times a quantity, and the largest magnitude that flights have.
 
     ``usual`` is the wrong unit that a larger magnitude is likely to be in. ``least`` is what it
     is at least, where it is never about zero, and ``small`` the unit of what is less.
     """
 
-    unit: str
+    quantity: Quantity
     largest: float
     usual: str = ''
     least: float = 0.0
     small: str = ''
+    sign: float = 1.0
+
+    @property
+    def unit(self) -> str:
+        """Return the unit of its quantity."""
+        return self.quantity.unit
 
 
 SIGNALS: Mapping[str, Signal] = {
-    'roll': Signal('rad', 2.0 * math.pi, 'deg'),
-    'pitch': Signal('rad', math.pi, 'deg'),
-    'roll_rate': Signal('rad/s', 7.0, 'deg/s'),
-    'pitch_rate': Signal('rad/s', 4.0, 'deg/s'),
-    'yaw_rate': Signal('rad/s', 4.0, 'deg/s'),
-    'specific_force_x': Signal('m/s^2', 100.0, 'ft/s^2'),
-    'specific_force_y': Signal('m/s^2', 100.0, 'ft/s^2'),
-    'specific_force_z': Signal('m/s^2', 150.0, 'ft/s^2'),
-    'true_airspeed': Signal('m/s', 900.0, 'kt', 3.0, 'Mach numbers or km/s'),
-    'angle_of_attack': Signal('rad', 1.6, 'deg'),
-    'sideslip': Signal('rad', 1.6, 'deg'),
-    'density': Signal('kg/m^3', 1.5, 'g/m^3', 0.015, 'slug/ft^3'),
-    'elevator': Signal('', 1.0, '% or deg'),
-    'aileron': Signal('', 1.0, '% or deg'),
-    'rudder': Signal('', 1.0, '% or deg'),
-    'throttle': Signal('', 1.0, '%'),
-    'elevator_deflection': Signal('rad', 1.6, 'deg'),
-    'aileron_deflection': Signal('rad', 1.6, 'deg'),
-    'rudder_deflection': Signal('rad', 1.6, 'deg'),
+    'roll': Signal(QUANTITY['roll'], 2.0 * math.pi, 'deg'),
+    'pitch': Signal(QUANTITY['pitch'], math.pi, 'deg'),
+    'roll_rate': Signal(QUANTITY['roll_rate'], 7.0, 'deg/s'),
+    'pitch_rate': Signal(QUANTITY['pitch_rate'], 4.0, 'deg/s'),
+    'yaw_rate': Signal(QUANTITY['yaw_rate'], 4.0, 'deg/s'),
+    'specific_force_x': Signal(QUANTITY['specific_force_forward'], 100.0, 'ft/s^2'),
+    'specific_force_y': Signal(QUANTITY['specific_force_left'], 100.0, 'ft/s^2', sign=-1.0),
+    'specific_force_z': Signal(QUANTITY['specific_force_up'], 150.0, 'ft/s^2', sign=-1.0),
+    'true_airspeed': Signal(
+        QUANTITY['true_airspeed'], 900.0, 'kt', 3.0, 'Mach numbers or km/s'),
+    'angle_of_attack': Signal(QUANTITY['angle_of_attack'], 1.6, 'deg'),
+    'sideslip': Signal(QUANTITY['sideslip'], 1.6, 'deg'),
+    'density': Signal(QUANTITY['density'], 1.5, 'g/m^3', 0.015, 'slug/ft^3'),
+    **{name: Signal(QUANTITY[name], 1.0, '% or deg') for name in SURFACES},
+    'throttle': Signal(QUANTITY['throttle'], 1.0, '%'),
+    **{f'{name}_deflection': Signal(QUANTITY[f'{name}_deflection'], 1.6, 'deg')
+       for name in SURFACES},
 }
 """What is read. A flight may lack what is OPTIONAL; roll and pitch may wrap."""
 
@@ -89,6 +94,12 @@ COMMANDED = '_commanded'
 OPTIONAL = ('angle_of_attack', 'sideslip', 'throttle', *DEFLECTIONS.values())
 CONTROLS = SURFACES
 """What moments come from. The throttle is beside them: nothing but the speed follows it."""
+
+
+def fields_in(topic: str) -> dict[str, tuple[str, float]]:
+    """Return the signals that are fields of a topic's messages: path, and factor to the signal."""
+    return {name: (one.quantity.field, one.sign * one.quantity.sign)
+            for name, one in SIGNALS.items() if one.quantity.topic == topic and one.quantity.field}
 
 
 class Manoeuvre(NamedTuple):

@@ -16,28 +16,30 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.common.quantities import AIR_DATA
 from xplane_bridge.laboratory.control.policy.observation import INDEX
 from xplane_bridge.laboratory.flights.core import CoreFlight
 from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.identification.motion.signals import (
     Array,
     DEFLECTIONS,
+    fields_in,
     FlightSignals,
     IdentificationError,
     Manoeuvre,
     OPTIONAL,
 )
+from xplane_bridge.simulation.aircraft.sample import AIRFRAME_STATE
 
-_FRAMES = {
-    'angular_velocity': ('roll_rate', 'pitch_rate', 'yaw_rate'),
-    'linear_acceleration': ('specific_force_x', 'specific_force_y', 'specific_force_z')}
-_AIR = ('true_airspeed', 'angle_of_attack', 'sideslip', 'density')
+_AIR = fields_in(AIR_DATA)
+_deflections = itemgetter(*map(AIRFRAME_STATE.index, DEFLECTIONS.values()))
 
 
 def read_core(flight: CoreFlight) -> tuple[FlightSignals, float]:
@@ -54,7 +56,7 @@ def read_core(flight: CoreFlight) -> tuple[FlightSignals, float]:
         times.append(flight.time)
         observed.append(flight.observation())
         controls.append((*flight.vehicle.reported_controls()[:len(FLOWN)],
-                         *flight.vehicle.aircraft.sampler.airframe()[:len(DEFLECTIONS)]))
+                         *_deflections(flight.vehicle.aircraft.sampler.airframe())))
         flight.step(None, 1)
     scenario = flight.order.scenario.name
     if flight.state is FlightState.FAILED:
@@ -86,11 +88,10 @@ def _signals(observed: Array, sensed: bool) -> dict[str, Array]:
         axes.quaternion_to_euler((w, x, y, z)) for w, x, y, z in np.stack(
             [column(f'imu/data.orientation.{axis}') for axis in 'wxyz'], axis=1).tolist()])
     found = {'roll': angles[:, 0], 'pitch': -angles[:, 1]}
-    for field, names in _FRAMES.items():
-        for name, axis, sign in zip(names, 'xyz', (1.0, -1.0, -1.0), strict=True):
-            found[name] = sign * column(f'imu/data.{field}.{axis}')
+    for topic in ('imu/data', AIR_DATA):
+        for name, (field, factor) in fields_in(topic).items():
+            found[name] = factor * column(f'{topic}.{field}')
     for name in _AIR:
-        found[name] = column(f'air_data.{name}').copy()
         # What no sensor measures is 0 in an observation.
         if name in OPTIONAL and not found[name].any():
             found[name][:] = np.nan

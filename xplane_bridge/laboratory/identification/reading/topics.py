@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 import json
 import math
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +31,7 @@ from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.masks import known_or_nan
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.common.quantities import AIR_DATA, AIRFRAME
 from xplane_bridge.common.text import printable
 from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.laboratory.flights.recordings import parquet_file
@@ -39,6 +41,7 @@ from xplane_bridge.laboratory.flights.recordings.topics import RecordingError
 from xplane_bridge.laboratory.identification.motion.signals import (
     Array,
     DEFLECTIONS,
+    fields_in,
     FlightSignals,
     IdentificationError,
     Manoeuvre,
@@ -49,40 +52,43 @@ from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL
 from xplane_bridge.simulation.aircraft.plant import AS_IN_ITS_FILE, Plant
 
 _IMU = 'imu/data'
-# Of tables: column, and sign.
-_COLUMNS = {'specific_force_x': ('specific_force_forward', 1.0),
-            'specific_force_y': ('specific_force_left', -1.0),
-            'specific_force_z': ('specific_force_up', -1.0)}
 _SENSED = 'sensed_'
 _MOST_MESSAGES = 10_000_000
 _MOST_FIGURES = 1024 * 1024
 
 
-def _read_imu(message: Any) -> tuple[float, ...]:
-    at = message.orientation
-    roll, pitch, _ = axes.quaternion_to_euler((at.w, at.x, at.y, at.z))
-    rates, force = message.angular_velocity, message.linear_acceleration
-    return (roll, -pitch, rates.x, -rates.y, -rates.z, force.x, -force.y, -force.z)
+_Read = Callable[[Any], tuple[float, ...]]
 
 
-def _read_air_data(message: Any) -> tuple[float, ...]:
-    return (message.true_airspeed, message.angle_of_attack, message.sideslip, message.density)
+def _reader(topic: str) -> tuple[tuple[str, ...], _Read]:
+    """Return the signals that are fields of a topic's messages, and what reads them."""
+    found = fields_in(topic)
+    fields = [(attrgetter(field), factor) for field, factor in found.values()]
+    return tuple(found), lambda message: tuple(
+        [factor * get(message) for get, factor in fields])
+
+
+def _imu_reader() -> tuple[tuple[str, ...], _Read]:
+    names, read = _reader(_IMU)
+
+    def read_imu(message: Any) -> tuple[float, ...]:
+        at = message.orientation
+        roll, pitch, _ = axes.quaternion_to_euler((at.w, at.x, at.y, at.z))
+        return (roll, -pitch, *read(message))
+
+    return ('roll', 'pitch', *names), read_imu
 
 
 def _read_controls(message: Any) -> tuple[float, ...]:
     return tuple(known_or_nan(message, name) for name in FLOWN)
 
 
-def _read_airframe(message: Any) -> tuple[float, ...]:
-    return tuple(getattr(message, name) for name in DEFLECTIONS.values())
-
-
-_TOPICS: Mapping[str, tuple[tuple[str, ...], Callable[[Any], tuple[float, ...]]]] = {
-    _IMU: (tuple(SIGNALS)[:8], _read_imu),
-    'air_data': (tuple(SIGNALS)[8:12], _read_air_data),
+_TOPICS: Mapping[str, tuple[tuple[str, ...], _Read]] = {
+    _IMU: _imu_reader(),
+    AIR_DATA: _reader(AIR_DATA),
     'controls': (FLOWN, _read_controls),
     'command/controls': (FLOWN, _read_controls),
-    'airframe': (tuple(DEFLECTIONS.values()), _read_airframe),
+    AIRFRAME: _reader(AIRFRAME),
 }
 
 
@@ -104,7 +110,7 @@ def read_recording(path: Path, namespace: str | None = None) -> tuple[FlightSign
     figures = json.loads(plain_files.read(said, _MOST_FIGURES)) if begin is not None else {}
     if parquet_file.is_table(path):
         table = parquet_file.read(path, [
-            f'{prefix}{_COLUMNS.get(name, (name,))[0]}' for name in SIGNALS
+            f'{prefix}{one.quantity.name}' for one in SIGNALS.values()
             for prefix in ('', _SENSED)])
         manoeuvres, model, plant, step = _said(path, {**table.facts, **figures})
         return FlightSignals(str(path), table.columns['time'], _read_columns(path, table.columns),
@@ -133,14 +139,14 @@ def _read_columns(path: Path, columns: Mapping[str, Array]) -> dict[str, Array]:
     """Return the signals in the columns of a flight in core: what sensors said, if it had some."""
     found = {}
     prefix = _SENSED if f'{_SENSED}roll_rate' in columns else ''
-    for name in SIGNALS:
-        column, sign = _COLUMNS.get(name, (name, 1.0))
+    for name, signal in SIGNALS.items():
+        column = signal.quantity.name
         column = f'{prefix}{column}' if name not in (*FLOWN, *DEFLECTIONS.values()) else column
         if column not in columns and name in DEFLECTIONS.values():
             continue
         if column not in columns:
             raise IdentificationError(f'{path}: there is no column {column}')
-        found[name] = sign * columns[column]
+        found[name] = signal.sign * columns[column]
     return found
 
 
@@ -200,7 +206,7 @@ def _joined(source: str, rows: Mapping[str, Array], begin: float | None) -> Flig
     values = {name: np.full(len(times), np.nan) for name in SIGNALS}
     for column, name in enumerate(_TOPICS[_IMU][0], 1):
         values[name] = rows[_IMU][last, column]
-    for topic in ('air_data', 'airframe'):
+    for topic in (AIR_DATA, AIRFRAME):
         if topic in rows:
             _place(times, rows[topic], start, _TOPICS[topic][0], values)
     # What was in force until a time: reported then, or else commanded last before it.

@@ -26,6 +26,7 @@ from sensor_msgs.msg import Joy
 from std_srvs.srv import SetBool
 
 from xplane_bridge.action import FlyRoute
+from xplane_bridge.bridges.conversions.topics import AIRFRAME_TOPIC, VEHICLE
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.diagnostics import OK, Status
 from xplane_bridge.bridges.nodes.common.running import run
@@ -64,7 +65,13 @@ from xplane_bridge.laboratory.nodes.autopilot.reports import (
 from xplane_bridge.laboratory.nodes.autopilot.route import read_route
 from xplane_bridge.laboratory.nodes.autopilot.runways import Runways
 from xplane_bridge.laboratory.nodes.autopilot.telemetry import AutopilotTelemetry
+from xplane_bridge.laboratory.nodes.flight.recorders import RecorderWait
+from xplane_bridge.laboratory.sensors.topics import SENSED, TRUTH
 from xplane_bridge.msg import AutopilotTarget, FlightControls
+
+# What is published of a vehicle in each frame; behind sensors the bridge's topics are elsewhere.
+_OF_FRAMES = (*VEHICLE, *(f'{TRUTH}/{topic}' for topic in SENSED), AIRFRAME_TOPIC,
+              'command/controls', '/clock')
 
 # The pilot's joystick as a topic: joy.
 
@@ -271,6 +278,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._engage_at = stamp_at(given.engage_at)
         self._hold_at = stamp_at(given.hold_at)
         self._subscribers = given.subscribers
+        self._recorder = RecorderWait(self, _OF_FRAMES) if given.wait_for_recorder else None
         # What the control law has for the update that is held.
         self._held: tuple[Measurement, float] | None = None
         self._last: tuple[Measurement, int] | None = None
@@ -416,6 +424,10 @@ class AutopilotNode(BridgeNode[Any]):
             if self._command_publisher.get_subscription_count() < self._subscribers:
                 return
             self._subscribers = 0
+        if self._recorder is not None:
+            if not self._recorder.is_over(time.monotonic()):
+                return
+            self._recorder = None
         (measurement, elapsed), self._held = self._held, None
         self._commanded_for = stamp = self._last[1]
         self._pilot.mind_silence()

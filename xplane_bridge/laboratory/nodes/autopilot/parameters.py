@@ -63,6 +63,10 @@ class OwnParameters(BaseParameters):
     subscribers: int = parameter(
         0, 'In lockstep: how many subscribers command/controls must have before the first '
         'command, so that none misses it; until then the simulation waits.', minimum=0, live=True)
+    wait_for_recorder: bool = parameter(
+        False, 'In lockstep: command nothing before record or rosbag2 has subscribed to all that '
+        'is published of the vehicle, so that it misses no frame; until then the simulation '
+        'waits.')
 
 
 # Fields of the envelope that are parameters as they are.

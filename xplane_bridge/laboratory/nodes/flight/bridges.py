@@ -26,6 +26,7 @@ from rclpy.validate_namespace import validate_namespace
 from xplane_bridge.bridges.conversions.topics import AIR_TOPICS, VEHICLE
 from xplane_bridge.bridges.xplane_udp.protocol import FIRST_WITH_DATAREFS
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
+from xplane_bridge.laboratory.nodes.flight.alone import CLOCK
 from xplane_bridge.simulation.peers.registry import Simulator
 
 # Updates per simulated second.
@@ -83,6 +84,16 @@ def bridge_parameters(
 def telemetry_of(simulator: Simulator) -> list[str]:
     """Return the recorded topics that a simulator's bridge publishes."""
     return [topic for topic in TELEMETRY if topic not in _ABSENT.get(simulator.protocol.name, ())]
+
+
+def kept_by_bridge(
+    simulator: Simulator, namespace: str, moved: Mapping[str, str], simulated_time: bool
+) -> dict[str, int]:
+    """Return kept_messages() of a bridge, which has topics that are ``moved`` elsewhere."""
+    return kept_messages(namespace, [
+        *(moved.get(topic, topic) for topic in telemetry_of(simulator)),
+        # The time of others is published by simulator_node.
+        *((CLOCK,) if simulated_time and simulator.has_time else ())])
 
 
 def kept_messages(namespace: str, topics: Iterable[str]) -> dict[str, int]:

@@ -13,19 +13,34 @@
 # limitations under the License.
 
 
-"""Who records a vehicle's topics: rosbag2 where all of it is installed, otherwise record."""
+"""
+Who records a vehicle's topics: rosbag2 where all of it is installed, otherwise record.
+
+In lockstep the first command waits for it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import shutil
+from typing import Any
 
 from ament_index_python.packages import get_packages_with_prefixes
 
 RECORD = 'record'
 """Name of this package's own."""
 
+NODES = (RECORD, 'rosbag2_recorder')
+"""The names of the nodes that record."""
+
 PATIENCE = 30
 """After Ctrl-C it waits for what the others have published, and completes the file, in s."""
+
+# A subscription that is known here counts when it has been there so long (s): the publisher, in
+# another process, learns of it at about the same time.
+_SETTLING = 0.5
+# How often to say what is waited for, in seconds.
+_TOLD_EVERY = 10.0
 
 
 def command(path: str, namespace: str, sent_again: float | None = None) -> list[str]:
@@ -56,3 +71,35 @@ def needed() -> tuple[str, ...]:
 def _ros2() -> str | None:
     """Return the path of ros2, if it has all of rosbag2."""
     return None if find_missing_packages() else shutil.which('ros2')
+
+
+def is_recorded(node: Any, topic: str) -> bool:
+    """Return whether a recorder has subscribed to a topic, by its full name."""
+    return any(one.node_name in NODES for one in node.get_subscriptions_info_by_topic(topic))
+
+
+class RecorderWait:
+    """Waits until a recorder hears those of the topics that are published; ``node`` warns."""
+
+    def __init__(self, node: Any, topics: Iterable[str]) -> None:
+        self._node = node
+        self._topics = list(map(node.resolve_topic_name, topics))
+        self._heard_since: float | None = None
+        self._tells_at: float | None = None
+
+    def is_over(self, now: float) -> bool:
+        """Return whether it is over at this time, s, which is monotonic."""
+        missing = [topic for topic in self._topics
+                   if self._node.count_publishers(topic) and not is_recorded(self._node, topic)]
+        if missing:
+            self._heard_since = None
+            if self._tells_at is None:
+                self._tells_at = now + _TOLD_EVERY
+            if now >= self._tells_at:
+                self._tells_at = now + _TOLD_EVERY
+                self._node.warn('recorder', 'the simulation waits, as wait_for_recorder is set: '
+                                f'no recorder has subscribed to {", ".join(missing)}')
+            return False
+        if self._heard_since is None:
+            self._heard_since = now
+        return now >= self._heard_since + _SETTLING

@@ -44,6 +44,7 @@ from xplane_bridge.laboratory.flights.order import DIRECT, Order, web_parameters
 from xplane_bridge.laboratory.flights.scenario.start import fleet_start, simulated_start
 from xplane_bridge.laboratory.flights.script import ExperimentError
 from xplane_bridge.laboratory.nodes.flight import bridges as peers
+from xplane_bridge.laboratory.nodes.flight.alone import CLOCK
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.started import COMMAND
 from xplane_bridge.laboratory.sensors.topics import moved_truth, SENSED
@@ -163,7 +164,8 @@ def _start_direct(
     """Start simulator_node, which publishes what a bridge would."""
     link = order.link
     kept = peers.kept_messages(link.namespace, [
-        *(moved.get(topic, topic) for topic in peers.TELEMETRY), *_clock(order.follows_clock)])
+        *(moved.get(topic, topic) for topic in peers.TELEMETRY),
+        *((CLOCK,) if order.follows_clock else ())])
     processes.start('simulator_node', peers.ros_arguments(link.namespace, {
         'telemetry': 'direct', 'speed': link.speed, 'lockstep': link.lockstep, 'seed': order.seed,
         'publish_clock': order.follows_clock, **kept,
@@ -234,9 +236,7 @@ def _start_behind_bridge(
             'publish_clock': False, **_initial_of(order), **disturbed}), is_last=True)
         if link.lockstep:
             _wait_until_open(processes)
-    kept = peers.kept_messages(namespace, [
-        *(moved.get(topic, topic) for topic in peers.telemetry_of(simulator)),
-        *_clock(order.simulated_time)])
+    kept = peers.kept_by_bridge(simulator, namespace, moved, order.simulated_time)
     bridge = simulator.protocol.node
     given = peers.bridge_parameters(
         simulator, host, port, link.speed, order.simulated_time, link.lockstep, data_port,
@@ -248,10 +248,6 @@ def _start_behind_bridge(
         namespace, kept | given, moved))
     where = link.host or f'simulator_node as {simulator.name}'
     return f'{where}, port {port}; {bridge}; '
-
-
-def _clock(published: bool) -> tuple[str, ...]:
-    return ('/clock',) if published else ()
 
 
 def _wait_until_open(processes: Processes) -> None:

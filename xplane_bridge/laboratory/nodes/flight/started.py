@@ -30,7 +30,8 @@ from xplane_bridge.common.supervised import Supervised
 from xplane_bridge.common.text import printable
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED
 from xplane_bridge.laboratory.flights.script import ExperimentError
-from xplane_bridge.laboratory.nodes.flight.vehicle import is_used_by_another, RECORDERS
+from xplane_bridge.laboratory.nodes.flight import recorders
+from xplane_bridge.laboratory.nodes.flight.vehicle import is_used_by_another
 
 COMMAND = 'command/controls'
 START_TIMEOUT = 60.0
@@ -147,8 +148,8 @@ def ends_in(node: Node, namespace: str) -> Ends | None:
 def _nodes(node: Node, namespace: str) -> list[tuple[str, str]]:
     """Return the nodes in a namespace, but for those of an experiment."""
     return [(name, space) for name, space in node.get_node_names_and_namespaces()
-            if f'{space}/'.startswith(f'{namespace}/') and name not in (EXPERIMENT, *RECORDERS)
-            and not name.startswith('_')]
+            if f'{space}/'.startswith(f'{namespace}/')
+            and name not in (EXPERIMENT, *recorders.NODES) and not name.startswith('_')]
 
 
 def _lacking(topic: str, targets: bool, ends: Ends | None) -> str:

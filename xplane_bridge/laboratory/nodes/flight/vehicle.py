@@ -45,6 +45,7 @@ from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, TARGET
 from xplane_bridge.laboratory.flights.controller_checks.conduct import Account
 from xplane_bridge.laboratory.flights.script import ExperimentError
+from xplane_bridge.laboratory.nodes.flight import recorders
 from xplane_bridge.laboratory.nodes.flight.alone import Alone, FLYING
 from xplane_bridge.laboratory.nodes.flight.bridges import KEPT
 from xplane_bridge.laboratory.nodes.flight.monitor import MEASURED, Monitor
@@ -56,7 +57,6 @@ from xplane_bridge.srv import StartFlight, Trim
 
 LONGEST_SILENCE = 5.0
 """An unexpected gap in the telemetry longer than this (s) ends an experiment."""
-RECORDERS = ('record', 'rosbag2_recorder')
 _NEEDED = ('fix', 'imu/data', 'air_data')
 _SHOWN = (*_NEEDED, 'odom', 'controls')
 _ANSWER_TIMEOUT = 20.0
@@ -73,7 +73,7 @@ _TRIM_MASK = Mask(Trim.Request)
 
 def is_used_by_another(ends: Sequence[TopicEndpointInfo]) -> bool:
     """Return whether a topic's publishers or subscribers are not only those of an experiment."""
-    return any(one.node_name not in (EXPERIMENT, *RECORDERS) for one in ends)
+    return any(one.node_name not in (EXPERIMENT, *recorders.NODES) for one in ends)
 
 
 class Vehicle:
@@ -165,14 +165,10 @@ class Vehicle:
         """Return whether the sensors, if there are any, deliver."""
         return not self.monitor.sensors or MEASURED in self.monitor.stamps
 
-    def _is_recorded(self, topic: str) -> bool:
-        return any(info.node_name in RECORDERS
-                   for info in self._node.get_subscriptions_info_by_topic(topic))
-
     def _wait_for_recorder(self, arrived: Sequence[str]) -> None:
         for name in ('imu/data', 'command/controls'):
             topic = f'{self._namespace}/{name}'
-            if not self._has_started(partial(self._is_recorded, topic)):
+            if not self._has_started(partial(recorders.is_recorded, self._node, topic)):
                 raise MachineError(f'the recorder has not subscribed to {topic}; {self.why()}')
         # Having subscribed does not mean that it receives yet. Our recorder logs when it does.
         heard = {f'recording {self.monitor.full_name(topic)}' for topic in arrived}

@@ -26,7 +26,7 @@ from sensor_msgs.msg import Imu, MagneticField, NavSatFix, NavSatStatus, Range
 
 from xplane_bridge.bridges.conversions.covariances import diagonal, UNKNOWN_VARIANCE, variance
 from xplane_bridge.bridges.conversions.topics import AIR
-from xplane_bridge.bridges.conversions.vehicle import Air
+from xplane_bridge.bridges.conversions.vehicle import Air, air_numbers
 from xplane_bridge.bridges.nodes.vehicle.publisher import IMU
 from xplane_bridge.bridges.nodes.vehicle.templates import Template
 from xplane_bridge.common.timing import SECOND_NS
@@ -116,9 +116,7 @@ class Messages:
     def air(self, frame: str, stamp: int, air: Air) -> Any:
         """Return air_data."""
         return self._filled(
-            _make_air, (frame,), stamp,
-            *(math.nan if (value := getattr(air, name)) is None else value for name in AIR),
-            *(air.wind or (math.nan,) * 3))
+            _make_air, (frame,), stamp, *air_numbers(air))
 
     def range(self, frame: str, stamp: int, reading: RangeReading) -> Any:
         """Return range."""
