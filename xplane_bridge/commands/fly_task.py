@@ -28,7 +28,8 @@ from xplane_bridge.laboratory.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.laboratory.campaigns.table import rows
 from xplane_bridge.laboratory.campaigns.table.rows import Row
 from xplane_bridge.laboratory.experiments.display import LiveView
-from xplane_bridge.laboratory.experiments.fly import find_exit_code, report_any
+from xplane_bridge.laboratory.experiments.fly import find_exit_code
+from xplane_bridge.laboratory.experiments.report import report
 from xplane_bridge.laboratory.experiments.settings import Experiment, Files, PASSED
 from xplane_bridge.laboratory.flights.order import Keep
 from xplane_bridge.laboratory.open_flight import open_flight
@@ -62,7 +63,7 @@ def fly(task: Task, folder: Path) -> Row | None:
             return None
         # Somebody will want to look at it, unless it has passed.
         picture = '' if row['outcome'] == rows.PASSED or not task.folder else f'{FLIGHT}.png'
-        report_any(Experiment(
+        report(Experiment(
             flight.order,
             Files(keep.recording, picture and str(folder / picture),
                   str(folder / f'{FLIGHT}.json'), keep.log),

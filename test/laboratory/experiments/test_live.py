@@ -79,7 +79,8 @@ criteria:
 class Viewer:
     """A client that subscribes to all that is advertised, and decodes it."""
 
-    def __init__(self, address):
+    def __init__(self, address, topics=9):
+        self.expected = topics
         self.opened = []
         self.topics = {}
         self.channels = {}
@@ -103,7 +104,7 @@ class Viewer:
                     self.topics[channel['id']] = channel['topic'], decoder(channel)
                 await socket.write_message(json.dumps({'op': 'subscribe', 'subscriptions': [
                     {'id': number, 'channelId': number} for number in self.topics]}))
-                if len(self.topics) == 9:
+                if len(self.topics) == self.expected:
                     self.subscribed.set()
 
     def _take(self, message):
@@ -175,6 +176,39 @@ def test_a_viewer_sees_the_aircraft_its_path_its_target_and_its_numbers(tmp_path
     assert any('engage' in log.message for log in heard['/log'])
     is_in_place(heard, states)
     plotjuggler_plots(viewer)
+
+
+def test_a_viewer_sees_all_aircraft_of_a_fleet_where_they_are(tmp_path):
+    content = {
+        'duration': 4.0, 'initial': {'altitude': 1200.0, 'heading_deg': 90.0, 'airspeed': 50.0},
+        'events': [{'at': 0.2, 'engage': True}], 'vehicles': [
+            {'name': 'lead'}, {'name': 'wing', 'initial': {'forward': -60.0, 'up': 5.0}}],
+        'criteria': [{'separation': 'all', 'at_least': 30.0}]}
+    order = Order(scenario.parse('two', content))
+    with Live(0, 'two', [*order.of_vehicles()]) as live:
+        viewer = Viewer(live.address, topics=12)
+        assert viewer.subscribed.wait(30.0)
+        view = LiveView(live, pace=8.0)
+        flight = open_flight(order, view)
+        assert conduct(flight, view, Experiment(order, Files(), ''), Interrupts()) == PASSED
+    viewer.thread.join(30.0)
+    heard = {topic: [message for _, message in messages]
+             for topic, messages in viewer.heard.items()}
+    place = {one.child_frame_id: one.translation
+             for message in heard['/tf'] for one in message.transforms}
+    lead, wing = place['lead/base_link'], place['wing/base_link']
+    # Both are seen in the same frame, from where the first began.
+    east, north, up = flight.offset('lead', 'wing')
+    assert (wing.x - lead.x, wing.y - lead.y, wing.z - lead.z) == pytest.approx(
+        (east, north, up), abs=0.05)
+    assert heard['/lead/state'][-1]['flight_time_s'] == 4.0
+    assert heard['/wing/state'][-1]['east_m'] == flight.flights['wing'].vehicle.last('east')
+    # The leader's newest states were never shown beside older ones of the other.
+    for first, second in zip(heard['/lead/state'], heard['/wing/state'], strict=True):
+        assert first['east_m'] - second['east_m'] == pytest.approx(0.0, abs=0.5)
+    links = {entity.id for message in heard['/aircraft'] for entity in message.entities}
+    assert {'lead/base_link', 'wing/base_link', 'wing/elevator'} <= links
+    assert {message.entities[0].id for message in heard['/path']} == {'lead/path', 'wing/path'}
 
 
 def plotjuggler_plots(viewer):

@@ -127,7 +127,8 @@ def test_each_starts_where_it_is_placed(ros):
     node = ros.start(
         SimulatorNode, telemetry='direct', fleet=['c172p', 'c172p'], activate=False,
         heading_deg=90.0, fleet_places=[-100.0, 50.0, 20.0, 300.0, 0.0, 0.0],
-        fleet_headings_deg=[90.0, 270.0], fleet_airspeeds=[45.0, 55.0])
+        fleet_headings_deg=[90.0, 270.0], fleet_airspeeds=[45.0, 55.0], plant=['mass=900'],
+        fleet_plants=['uav3:mass=1000'])
     lead, behind, ahead = node.server.call(
         lambda world: [aircraft.state for aircraft in world.flown])
     # Heading east, right is south.
@@ -140,6 +141,11 @@ def test_each_starts_where_it_is_placed(ros):
     assert [math.degrees(one.psi) for one in (lead, behind, ahead)] == pytest.approx(
         [90.0, 90.0, 270.0], abs=0.5)
     assert [one.cas for one in (behind, ahead)] == pytest.approx([45.0, 55.0], abs=0.1)
+    # What the first one differs in is its own.
+    masses = node.server.call(
+        lambda world: [aircraft.state.mass for aircraft in world.flown])
+    assert masses[::2] == pytest.approx([900.0, 1000.0], abs=1.0)
+    assert masses[1] not in (pytest.approx(900.0, abs=1.0), pytest.approx(1000.0, abs=1.0))
 
 
 @pytest.mark.parametrize(('parameters', 'sentence'), [
@@ -148,6 +154,10 @@ def test_each_starts_where_it_is_placed(ros):
     ({'fleet': ['c172p'], 'sim': 'fdmdata'}, 'parameter fleet: fdmdata shows one aircraft only'),
     ({'fleet': ['c172p'], 'fleet_places': [0.0, 50.0], 'telemetry': 'direct'},
      'fleet_places: expected 3 numbers, three for each of fleet, got 2'),
+    ({'fleet': ['c172p'], 'fleet_plants': ['uav3:mass=1000'], 'telemetry': 'direct'},
+     'fleet_plants: got uav3:mass=1000, expected NAME:name=value, with a name of uav2'),
+    ({'fleet': ['c172p'], 'fleet_plants': ['uav2:mess=1000'], 'telemetry': 'direct'},
+     "parameter fleet_plants: plant: there is no 'mess'; did you mean mass?"),
     ({'fleet': ['c172p'], 'namespaces': ['a', 'a'], 'telemetry': 'direct'},
      "namespaces: 'a' is there more than once"),
     ({'fleet': ['c172p'], 'namespaces': ['a', '2b'], 'telemetry': 'direct'},

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 import sys
 
@@ -27,7 +26,6 @@ from xplane_bridge.laboratory.campaigns.plan.task import Task
 from xplane_bridge.laboratory.campaigns.table.folder import Folder
 from xplane_bridge.laboratory.campaigns.table.rows import JUDGED, VALUE
 from xplane_bridge.laboratory.experiments.settings import MISSED
-from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
 from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import CORE
 from xplane_bridge.laboratory.flights.scenario.flown_by import without_folders
@@ -71,8 +69,7 @@ def draw(task: Task, path: Path) -> None:
     if task.simulator != CORE:
         raise ValueError(f'it was flown on {task.simulator}; it is drawn when it is flown')
     try:
-        from xplane_bridge.laboratory.experiments.fleet_picture import draw_fleet
-        from xplane_bridge.laboratory.experiments.picture import draw_flight
+        from xplane_bridge.laboratory.experiments import picture
         flight = open_flight(make_order(task))
     except ImportError as error:
         raise ValueError(str(error)) from None
@@ -82,9 +79,4 @@ def draw(task: Task, path: Path) -> None:
         title = f'{task.scenario}, flown by {without_folders(task.controller)}, seed {task.seed}'
         if flight.crash_verdict:
             title += f'\n{flight.crash_verdict}'
-        if isinstance(flight, MultiFlight):
-            draw_fleet(flight, str(path), title)
-        else:
-            draw_flight(flight.history(), str(path), title, flight.script.route,
-                        flight.result().windows,
-                        crash=math.nan if flight.crash is None else flight.crash.at)
+        picture.draw(flight, str(path), title, flight.result().windows)

@@ -27,7 +27,7 @@ from xplane_bridge.common import drawing, optional
 from xplane_bridge.common.command_line import terminal
 from xplane_bridge.common.text import known, printable, printable_lines
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.laboratory.flights.flight import Flight
+from xplane_bridge.laboratory.flights.flight import AT_ONCE, Flight
 
 if TYPE_CHECKING:
     from xplane_bridge.laboratory.experiments.live import Live
@@ -63,6 +63,11 @@ class LiveView:
         self._rates_from: dict[str, int] = {}
         self._rates: dict[str, float] = {}
 
+    @property
+    def frames_at_once(self) -> int:
+        """Return how many frames to fly at once: where all are seen, all are in the same one."""
+        return AT_ONCE if self._served is None else 1
+
     def __enter__(self) -> LiveView:
         if sys.stdout.isatty():
             try:
@@ -86,7 +91,7 @@ class LiveView:
         self._flight = flight
         self._began = time.monotonic()
         if self._served is not None:
-            self._served.begin(flight.script, flight.telemetry)
+            self._served.begin(flight)
 
     def end(self) -> None:
         """Import what draws, which takes as long as a flight's processes take to end."""

@@ -35,6 +35,7 @@ from xplane_bridge.common.drawing import (
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.analysis.together import Tracks
 from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
+from xplane_bridge.laboratory.flights.flight import Flight
 
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, TEAL)
 # More names than these say nothing in a legend.
@@ -46,13 +47,14 @@ _PANELS = (
     ('roll', _DEGREES, 'roll, deg'))
 
 
-def draw_fleet(flown: MultiFlight[Any], path: str, title: str) -> None:
+def draw_fleet(flown: Flight, path: str, title: str) -> None:
     """
     Plot a fleet's flight to a file, as its name ends: PNG, PDF or SVG; each aircraft by its name.
 
     Raises ImportError if matplotlib is missing.
     """
     pyplot = drawing.pyplot()
+    assert isinstance(flown, MultiFlight)
     fleet = flown.order.scenario.fleet
     assert fleet is not None
     histories, tracks = flown.histories(), flown.tracks()

@@ -71,21 +71,13 @@ def fly(experiment: Experiment) -> int:
                 clear(files)
                 return code
             with interrupts.allowed(by_sigterm=False):
-                return report_any(experiment, flight, code)
+                return report(experiment, flight, code)
         except KeyboardInterrupt:
             print('interrupted; the report is incomplete', flush=True)
             return INTERRUPTED
         except OSError as error:
             tell(str(error))
             return NOT_FLOWN
-
-
-def report_any(experiment: Experiment, flight: Flight, code: int) -> int:
-    """Report on a flight of one aircraft or of several, as report() does."""
-    if flight.order.scenario.vehicles:
-        from xplane_bridge.laboratory.experiments.fleet_report import report_fleet
-        return report_fleet(experiment, flight, code)
-    return report(experiment, flight, code)
 
 
 def _served(experiment: Experiment, stack: ExitStack) -> Live | None:
@@ -109,7 +101,7 @@ def conduct(
         with interrupts.allowed():
             clear(experiment.files)
             with view:
-                flight.fly()
+                flight.fly(view.frames_at_once)
         flight.close()
     except KeyboardInterrupt:
         flight.close()

@@ -17,7 +17,8 @@
 A flight shown live in Foxglove or Lichtblick, without ROS: the Foxglove SDK's WebSocket server.
 
 Topics: /tf, /aircraft, /path, /target and /route for the 3D panel, /fix for the map, /state and
-/controls for plots, and /log. Their time is that of the flight, from when it began.
+/controls for plots, and /log. Of several aircraft the 3D panel has all, and each of them has its
+map and its plots below its name. Their time is that of the flight, from when it began.
 """
 
 from __future__ import annotations
@@ -42,13 +43,14 @@ from xplane_bridge.bridges.conversions.axes import (
     Quaternion,
     Vector,
 )
+from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.common import optional
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.experiments.settings import Experiment
-from xplane_bridge.laboratory.flights.route import VehicleTelemetry
+from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.scenario.quantities import shown_unit, unit_of
 from xplane_bridge.laboratory.flights.script import Script
 
@@ -69,27 +71,32 @@ class Scene:
     """
     The topics of a live view, on channels of a Foxglove context; times in ns.
 
-    ``numbers`` are names by topic. They are served as ROS 2's messages are (CDR, with the text of
-    the definition): PlotJuggler reads nothing else by this protocol.
+    ``vehicles`` are named, one alone ''. ``numbers`` are names by topic. They are served as ROS
+    2's messages are (CDR, with their definition): PlotJuggler reads nothing else here.
     """
 
     def __init__(
-        self, model: AircraftModel, numbers: Mapping[str, Sequence[str]], context: Any
+        self, model: AircraftModel, vehicles: Sequence[str],
+        numbers: Mapping[str, Sequence[str]], context: Any,
     ) -> None:
         from foxglove import Channel, channels, messages, Schema
         self._m = messages
         self._model = model
         self._tf = channels.FrameTransformsChannel('/tf', context=context)
-        self._fix = channels.LocationFixChannel('/fix', context=context)
+        self._fix = {
+            vehicle: channels.LocationFixChannel(
+                f'/{_frame(vehicle, "fix")}', context=context) for vehicle in vehicles}
         self._log = channels.LogChannel('/log', context=context)
         self._scenes = {
             topic: channels.SceneUpdateChannel(topic, context=context)
             for topic in ('/aircraft', '/path', '/target', '/route')}
         self._numbers = {
-            topic: Channel(topic, message_encoding='cdr', context=context, schema=Schema(
-                name=f'xplane_bridge/msg/Live{topic[1:].capitalize()}', encoding='ros2msg',
-                data=''.join(f'float64 {name}\n' for name in names).encode()))
-            for topic, names in numbers.items()}
+            (vehicle, topic): Channel(
+                f'/{_frame(vehicle, topic[1:])}', message_encoding='cdr', context=context,
+                schema=Schema(
+                    name=f'xplane_bridge/msg/Live{topic[1:].capitalize()}', encoding='ros2msg',
+                    data=''.join(f'float64 {name}\n' for name in names).encode()))
+            for vehicle in vehicles for topic, names in numbers.items()}
         self._names = {topic: tuple(names) for topic, names in numbers.items()}
 
     def say(self, text: str, now: int) -> None:
@@ -99,32 +106,37 @@ class Scene:
             timestamp=self._stamp(now), level=m.LogLevel.Info, message=text, name='experiment'),
             log_time=now)
 
-    def numbers(self, topic: str, values: Mapping[str, float], now: int) -> None:
+    def numbers(
+        self, vehicle: str, topic: str, values: Mapping[str, float], now: int
+    ) -> None:
         """Show numbers by name; those that are not known are NaN, which viewers do not draw."""
         names = self._names[topic]
-        self._numbers[topic].log(
+        self._numbers[vehicle, topic].log(
             _CDR + struct.pack(f'<{len(names)}d', *(values[name] for name in names)),
             log_time=now)
 
-    def fix(self, latitude: float, longitude: float, altitude: float, now: int) -> None:
-        """Show the position on a map."""
-        self._fix.log(self._m.LocationFix(
-            timestamp=self._stamp(now), frame_id=_BODY, latitude=latitude, longitude=longitude,
-            altitude=altitude), log_time=now)
+    def fix(self, vehicle: str, place: Vector, now: int) -> None:
+        """Show a position on a map: latitude and longitude (deg), and height (m)."""
+        latitude, longitude, altitude = place
+        self._fix[vehicle].log(self._m.LocationFix(
+            timestamp=self._stamp(now), frame_id=_frame(vehicle, _BODY), latitude=latitude,
+            longitude=longitude, altitude=altitude), log_time=now)
 
     def aircraft(
-        self, place: Vector, attitude: Quaternion, controls: Mapping[str, float],
+        self, vehicle: str, place: Vector, attitude: Quaternion, controls: Mapping[str, float],
         propeller: float, now: int,
     ) -> None:
         """Move the aircraft and its surfaces."""
         angles = {**self._model.positions(controls), aircraft_model.PROPELLER: propeller}
-        moved = [self._transform(_WORLD, _BODY, place, attitude, now)]
+        body = _frame(vehicle, _BODY)
+        moved = [self._transform(_WORLD, body, place, attitude, now)]
         moved += [
-            self._transform(_BODY, joint.child, joint.position, joint.rotation(angles[name]), now)
+            self._transform(body, _frame(vehicle, joint.child), joint.position,
+                            joint.rotation(angles[name]), now)
             for name, joint in self._model.joints.items()]
         self._tf.log(self._m.FrameTransforms(transforms=moved), log_time=now)
 
-    def shapes(self, now: int) -> None:
+    def shapes(self, vehicle: str, now: int) -> None:
         """Draw the aircraft: each link in its own frame, which moves."""
         m = self._m
         entities = []
@@ -132,33 +144,36 @@ class Scene:
             made = {kind: [self._shape(shape) for shape in shapes if shape.kind == kind]
                     for kind in ('box', 'cylinder', 'sphere')}
             entities.append(m.SceneEntity(
-                timestamp=self._stamp(now), id=link, frame_locked=True,
-                frame_id=_BODY if link == self._model.root else link,
+                timestamp=self._stamp(now), id=_frame(vehicle, link), frame_locked=True,
+                frame_id=_frame(vehicle, _BODY if link == self._model.root else link),
                 cubes=made['box'], cylinders=made['cylinder'], spheres=made['sphere']))
         self._scenes['/aircraft'].log(m.SceneUpdate(entities=entities), log_time=now)
 
-    def line(self, topic: str, points: Sequence[Vector], now: int) -> None:
+    def line(self, vehicle: str, topic: str, points: Sequence[Vector], now: int) -> None:
         """Draw a line through points."""
         m = self._m
-        self._draw(topic, now, lines=[m.LinePrimitive(
+        self._draw(vehicle, topic, now, lines=[m.LinePrimitive(
             type=m.LinePrimitiveLineType.LineStrip, thickness=_THICKNESS, scale_invariant=True,
             points=[m.Point3(x=x, y=y, z=z) for x, y, z in points],
             color=_colour(m, _COLOURS[topic]), pose=self._pose(
                 (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)))])
 
-    def target(self, place: Vector, orientation: Quaternion, now: int) -> None:
+    def target(
+        self, vehicle: str, place: Vector, orientation: Quaternion, now: int
+    ) -> None:
         """Draw the target: an arrow."""
         m = self._m
         shaft, shaft_diameter, head, head_diameter = _ARROW
-        self._draw('/target', now, arrows=[m.ArrowPrimitive(
+        self._draw(vehicle, '/target', now, arrows=[m.ArrowPrimitive(
             pose=self._pose(place, orientation), shaft_length=shaft,
             shaft_diameter=shaft_diameter, head_length=head, head_diameter=head_diameter,
             color=_colour(m, _COLOURS['/target']))], lifetime=m.Duration(sec=1, nsec=0))
 
-    def _draw(self, topic: str, now: int, **primitives: Any) -> None:
+    def _draw(self, vehicle: str, topic: str, now: int, **primitives: Any) -> None:
         m = self._m
         self._scenes[topic].log(m.SceneUpdate(entities=[m.SceneEntity(
-            timestamp=self._stamp(now), frame_id=_WORLD, id=topic.strip('/'), **primitives)]),
+            timestamp=self._stamp(now), frame_id=_WORLD, id=_frame(vehicle, topic.strip('/')),
+            **primitives)]),
             log_time=now)
 
     def _shape(self, shape: Shape) -> Any:
@@ -195,6 +210,11 @@ class Scene:
     def _stamp(self, now: int) -> Any:
         seconds, nanoseconds = divmod(now, SECOND_NS)
         return self._m.Timestamp(sec=seconds, nsec=nanoseconds)
+
+
+def _frame(vehicle: str, name: str) -> str:
+    """Return the name of what is a vehicle's."""
+    return f'{vehicle}/{name}' if vehicle else name
 
 
 def _colour(messages: Any, colour: tuple[float, float, float, float]) -> Any:
@@ -383,11 +403,12 @@ class Live:
     """
     Serve a flight to viewers: ``begin``, then ``update`` as it goes on; ``say`` for its events.
 
-    ``address`` is what viewers open. Use as a context manager. Raises ImportError without the
-    Foxglove SDK, ValueError if the port cannot be opened.
+    ``vehicles`` are the names of those that fly together. ``address`` is what viewers open. Use as
+    a context manager. Raises ImportError without the Foxglove SDK, ValueError if the port cannot
+    be opened.
     """
 
-    def __init__(self, port: int, name: str) -> None:
+    def __init__(self, port: int, name: str, vehicles: Sequence[str] = ('',)) -> None:
         try:
             import foxglove
             import foxglove.messages
@@ -398,7 +419,7 @@ class Live:
         # The server and the channels do not keep it.
         self._context = context = foxglove.Context()
         self._scene = Scene(
-            aircraft_model.load(folder('view') / 'aircraft.urdf'),
+            aircraft_model.load(folder('view') / 'aircraft.urdf'), vehicles,
             {'/state': _STATE_NAMES, '/controls': (*FLOWN, *_COMMANDS)}, context)
         try:
             self._server = foxglove.start_server(
@@ -414,35 +435,37 @@ class Live:
                 f'port {port} cannot be opened for the live view ({error}): is another one '
                 'running, or foxglove_bridge? Choose another with --live PORT') from None
         self.address = f'ws://{_HOST}:{self._gate.port}'
-        self._flight: Script | None = None
-        self._telemetry: VehicleTelemetry | None = None
+        self._duration = math.nan
+        self._shown: list[_LiveVehicle] = []
         self._shown_at = self._slow_at = -math.inf
         self._began_ns = time.time_ns()
         self._now_ns = self._began_ns
-        self._flown = self._turned_at = 0.0
-        self._height = math.nan
-        self._propeller = 0.0
-        self._path: list[Vector] = []
-        self._spacing = _SPACING
+        self._flown = 0.0
 
     def __enter__(self) -> Live:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._telemetry is not None:
+        if self._shown:
             # A server that is stopped forgets what it has not sent: the end is shown once more,
-            # with a time of its own, and that is waited for.
-            self._now_ns += 1
-            self._gate.expect(re.compile(
-                _DATA + re.escape(self._now_ns.to_bytes(8, 'little')), re.DOTALL))
-            self._show(self._telemetry.last, slowly=True)
+            # each at a time of its own, and the last of these is waited for.
+            end = self._now_ns + len(self._shown)
+            self._gate.expect(re.compile(_DATA + re.escape(end.to_bytes(8, 'little')), re.DOTALL))
+            for one in self._shown:
+                self._now_ns += 1
+                self._server.broadcast_time(self._now_ns)
+                one.show(self._flown, self._now_ns, slowly=True)
             self._gate.wait_passed()
         self._server.stop()
         self._gate.close()
 
-    def begin(self, flight: Script, telemetry: VehicleTelemetry) -> None:
-        """Show this flight, and what its telemetry says, from now on."""
-        self._flight, self._telemetry = flight, telemetry
+    def begin(self, flight: Flight) -> None:
+        """Show this flight, and what the telemetry of its vehicles says, from now on."""
+        self._duration = flight.order.scenario.duration
+        origin = _Origin()
+        self._shown = [
+            _LiveVehicle(self._scene, name, one.script, one.telemetry.last, origin)
+            for name, one in flight.vehicles.items()]
         self._began_ns = self._now_ns = time.time_ns()
 
     def say(self, text: str) -> None:
@@ -452,57 +475,92 @@ class Live:
     def update(self, progress: float) -> None:
         """Show the newest state; ``progress`` is 0..1 of the flight."""
         now = time.monotonic()
-        if self._flight is None or self._telemetry is None or (
-                now - self._shown_at < _PERIOD and progress < 1.0):
+        if not self._shown or (now - self._shown_at < _PERIOD and progress < 1.0):
             return
         self._shown_at = now
-        self._flown = progress * self._flight.scenario.duration
+        self._flown = progress * self._duration
         self._now_ns = self._began_ns + round(self._flown * 1e9)
         # The end is drawn whenever it comes.
         slowly = now - self._slow_at >= _SLOW_PERIOD or progress >= 1.0
-        if self._show(self._telemetry.last, slowly) and slowly:
+        self._server.broadcast_time(self._now_ns)
+        placed = [one.show(self._flown, self._now_ns, slowly) for one in self._shown]
+        if all(placed) and slowly:
             self._slow_at = now
 
-    def _show(self, last: Callable[[str], float], slowly: bool) -> bool:
+
+class _Origin:
+    """Where the world of a live view has its origin: where its first aircraft began."""
+
+    # Axes where the first was seen first, where that is in its own, and how high.
+    _seen: tuple[LocalFrame, float, float, float] | None = None
+
+    def moved(self, last: Callable[[str], float]) -> Vector:
+        """Return how far that of an aircraft's own axes is from it: m east, north and up."""
+        place = last('latitude'), last('longitude'), last('altitude')
+        east, north = last('east'), last('north')
+        if self._seen is None:
+            self._seen = LocalFrame(*place), east, north, place[2]
+            return 0.0, 0.0, -place[2]
+        frame, first_east, first_north, height = self._seen
+        away_east, away_north, _ = frame.geodetic_to_enu(*place)
+        return first_east + away_east - east, first_north + away_north - north, -height
+
+
+class _LiveVehicle:
+    """One aircraft of a live view: how it is shown, and what was drawn of it."""
+
+    def __init__(
+        self, scene: Scene, name: str, script: Script, last: Callable[[str], float],
+        origin: _Origin,
+    ) -> None:
+        self._scene, self._name, self._script, self._last = scene, name, script, last
+        self._origin = origin
+        self._moved: Vector | None = None
+        self._turned_at = self._propeller = 0.0
+        self._path: list[Vector] = []
+        self._spacing = _SPACING
+
+    def show(self, flown: float, now: int, slowly: bool) -> bool:
         """Show the state, and ``slowly`` what changes so; return whether its place is known."""
-        self._server.broadcast_time(self._now_ns)
+        last = self._last
         # What a simulator does not report is drawn as it was commanded.
         controls = {name: last(f'command_{name}') if math.isnan(value := last(name)) else value
                     for name in FLOWN}
         self._propeller = aircraft_model.turned(
-            self._propeller, controls['throttle'], self._flown - self._turned_at)
-        self._turned_at = self._flown
-        self._show_numbers(last, controls)
-        if (place := self._place(last)) is None:
+            self._propeller, controls['throttle'], flown - self._turned_at)
+        self._turned_at = flown
+        self._show_numbers(flown, controls, now)
+        if (place := self._place()) is None:
             return False
-        self._show_aircraft(place, controls, last)
+        self._show_aircraft(place, controls, now)
         if slowly:
-            self._show_slow(last)
+            self._show_slow(now)
         return True
 
-    def _place(self, last: Callable[[str], float]) -> Vector | None:
-        """Return where it is from where the flight began: metres east, north and up."""
+    def _place(self) -> Vector | None:
+        """Return where it is from where the first aircraft began: metres east, north and up."""
+        last = self._last
         east, north, altitude = last('east'), last('north'), last('altitude')
         if not math.isfinite(east + north + altitude):
             return None
-        if math.isnan(self._height):
-            self._height = altitude
-        return east, north, altitude - self._height
+        if self._moved is None:
+            self._moved = self._origin.moved(last)
+        return east + self._moved[0], north + self._moved[1], altitude + self._moved[2]
 
-    def _show_numbers(self, last: Callable[[str], float], controls: dict[str, float]) -> None:
+    def _show_numbers(self, flown: float, controls: dict[str, float], now: int) -> None:
+        last = self._last
         state = {name: last(quantity) * factor for name, quantity, factor in _STATE}
         # Continuous in flight, and a plot against a target is not.
         for name in ('heading_deg', 'target_heading_deg'):
             state[name] %= 360.0
-        self._scene.numbers('/state', {'flight_time_s': self._flown, **state}, self._now_ns)
-        self._scene.numbers('/controls', controls | {
-            name: last(name) for name in _COMMANDS}, self._now_ns)
+        self._scene.numbers(self._name, '/state', {'flight_time_s': flown, **state}, now)
+        self._scene.numbers(self._name, '/controls', controls | {
+            name: last(name) for name in _COMMANDS}, now)
 
-    def _show_aircraft(
-        self, place: Vector, controls: dict[str, float], last: Callable[[str], float]
-    ) -> None:
+    def _show_aircraft(self, place: Vector, controls: dict[str, float], now: int) -> None:
+        last = self._last
         attitude = _attitude(last('roll'), last('pitch'), last('heading'))
-        self._scene.aircraft(place, attitude, controls, self._propeller, self._now_ns)
+        self._scene.aircraft(self._name, place, attitude, controls, self._propeller, now)
         if not self._path or math.dist(place, self._path[-1]) >= self._spacing:
             self._path.append(place)
             if len(self._path) > _LONGEST_PATH:
@@ -513,29 +571,31 @@ class Live:
             # On a path there is no heading to hold.
             yaw = heading_to_yaw(last('heading') if math.isnan(heading) else heading)
             east, north, up = place
-            if math.isfinite(altitude):
-                up = altitude - self._height
-            self._scene.target(
-                (east + _AHEAD * math.cos(yaw), north + _AHEAD * math.sin(yaw), up),
-                euler_to_quaternion(0.0, 0.0, yaw), self._now_ns)
+            self._scene.target(self._name, (
+                east + _AHEAD * math.cos(yaw), north + _AHEAD * math.sin(yaw),
+                self._up(altitude, up)), euler_to_quaternion(0.0, 0.0, yaw), now)
 
-    def _show_slow(self, last: Callable[[str], float]) -> None:
+    def _show_slow(self, now: int) -> None:
         """Draw what changes slowly, again for those who have come later."""
-        assert self._flight is not None
-        self._scene.shapes(self._now_ns)
-        self._scene.line('/path', self._path, self._now_ns)
-        self._scene.fix(
-            last('latitude'), last('longitude'), last('altitude'), self._now_ns)
-        if (route := self._flight.route) is not None:
-            altitude = last('target_altitude')
-            up = 0.0 if math.isnan(altitude) else altitude - self._height
-            self._scene.line('/route', [
-                (east, north, up) for east, north in route.path.drawn()], self._now_ns)
+        last, name = self._last, self._name
+        self._scene.shapes(name, now)
+        self._scene.line(name, '/path', self._path, now)
+        self._scene.fix(name, (last('latitude'), last('longitude'), last('altitude')), now)
+        if (route := self._script.route) is not None:
+            assert self._moved is not None
+            (east, north, _), up = self._moved, self._up(last('target_altitude'), 0.0)
+            self._scene.line(name, '/route', [
+                (east + x, north + y, up) for x, y in route.path.drawn()], now)
+
+    def _up(self, altitude: float, otherwise: float) -> float:
+        """Return an altitude above where the first aircraft began, if it is known."""
+        assert self._moved is not None
+        return altitude + self._moved[2] if math.isfinite(altitude) else otherwise
 
 
 def served(experiment: Experiment) -> Live:
     """Start the live view of an experiment, and say where it is."""
-    live = Live(experiment.live, experiment.title)
+    live = Live(experiment.live, experiment.title, [*experiment.order.of_vehicles()] or [''])
     print(f'live at {live.address}: open it in Foxglove or Lichtblick, with the layout '
           f'{folder("view") / "foxglove_live.json"}', flush=True)
     return live

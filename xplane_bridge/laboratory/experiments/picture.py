@@ -40,6 +40,7 @@ from xplane_bridge.laboratory.flights.analysis.frequency_response import COHEREN
 from xplane_bridge.laboratory.flights.analysis.history import compute_latency
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.analysis.windows import Window
+from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.route import RouteFlight
 
 Lines = Mapping[str, tuple[Series, float, str]]
@@ -50,6 +51,20 @@ _ANGLES = {'roll': ROLL, 'pitch': PITCH}
 _CONTROLS = {'elevator': PITCH, 'aileron': ROLL, 'rudder': YAW, 'throttle': THROTTLE}
 _LATENCIES = {'telemetry': ('fix', TEAL), 'loop': ('command/controls', PURPLE)}
 _RESPONSES = {'pitch_rate': PITCH, 'roll_rate': ROLL, 'yaw_rate': YAW, 'airspeed': THROTTLE}
+
+
+def draw(flown: Flight, path: str, title: str, inputs: Sequence[Window] = ()) -> None:
+    """
+    Plot a flight of one aircraft or of several to a file, as its name ends: PNG, PDF or SVG.
+
+    ``inputs`` are the test inputs of one. Raises ImportError if matplotlib is missing.
+    """
+    if flown.order.scenario.vehicles:
+        from xplane_bridge.laboratory.experiments.fleet_picture import draw_fleet
+        draw_fleet(flown, path, title)
+        return
+    draw_flight(flown.history(), path, title, flown.script.route, inputs,
+                crash=math.nan if flown.crash is None else flown.crash.at)
 
 
 def draw_flight(

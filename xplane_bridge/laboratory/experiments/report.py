@@ -43,43 +43,53 @@ from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.order import CORE, Order
 from xplane_bridge.laboratory.flights.recordings import rosbag2
 from xplane_bridge.laboratory.flights.recordings.completed import complete, is_unfinished
+from xplane_bridge.laboratory.flights.result import FlightResult
 from xplane_bridge.laboratory.flights.script import Script
+
+# Aircraft of which there is a summary, and what is said of two.
+_MOST_PRINTED = 10
+_OVER_TWO = (
+    'aircraft', 'nearest', 'least distance, m', 'at, s', 'slot error, rms, m', 'most, m')
 
 
 def report(experiment: Experiment, flown: Flight, code: int) -> int:
-    """Print and write the results of a flight; return the experiment's exit code."""
-    run = flown.script
+    """
+    Print and write the results of a flight; return the experiment's exit code.
+
+    Of several aircraft they are of each, and over two.
+    """
     try:
-        flight = flown.history()
+        results = flown.results()
+        result = flown.result(results)
+    except KeyError as error:
+        print(f'experiment: scenario {flown.order.scenario.name}: {error.args[0]}',
+              file=sys.stderr)
+        return NOT_FLOWN
     except (ImportError, OSError, ValueError) as error:
         print(f'experiment: no report: {error}', file=sys.stderr, flush=True)
         return NOT_FLOWN if code == PASSED else code
     code = code_if_whole(flown, code)
-    try:
-        steps, inputs, figures, judgements = flown.result()
-    except KeyError as error:
-        print(f'experiment: scenario {run.scenario.name}: {error.args[0]}', file=sys.stderr)
-        return NOT_FLOWN
-    flown_with = gains_flown(experiment.order)
     # In one process nothing but the flight itself ends it early: half of one has no figures that
     # say anything. Through ROS those of the link tell why.
     if code == NOT_FLOWN and experiment.order.sim == CORE:
-        print(f'\nno summary: it was not flown to its end, but to {run.flown:.1f} s')
+        print(f'\nno summary: it was not flown to its end, but to {flown.flown:.1f} s')
     else:
-        _summarise(run, inputs, summary_lines(figures, steps, flight, flown_with))
-    files = experiment.files
+        _summarise(flown, results, result)
+    files, names = experiment.files, [name for name in results if name]
     # In core it may not have been written, which was said.
     if os.path.exists(files.recording):
-        print(f'  recording: {files.recording}, {_recorded(files, flight)}')
+        print(f'  recording: {files.recording}, {_recorded(files, flown.history())}'
+              + (f', all of {", ".join(names)}' if names else ''))
     if files.figures:
-        _write(experiment, run, code == PASSED and not flown.crash_verdict, judgements, figures,
-               flown_with)
+        _write(experiment, flown, result, code == PASSED and not flown.crash_verdict)
         print(f'  figures: {files.figures}')
     if files.picture:
-        _draw(flight, experiment, run, inputs)
+        _draw(experiment, flown, result.windows)
     if code not in (PASSED, MISSED):
         return code
-    return max(code, tell_judgements(judgements, flown.crash_verdict, list_warnings(run)))
+    return max(code, tell_judgements(result.judgements, flown.crash_verdict, [
+        f'vehicle {name}: {warning}' if name else warning
+        for name, one in flown.vehicles.items() for warning in list_warnings(one.script)]))
 
 
 def code_if_whole(flown: Flight, code: int) -> int:
@@ -116,14 +126,37 @@ def clear(files: Files) -> None:
             shutil.rmtree(path)
 
 
-def _summarise(run: Script, inputs: Sequence[Window], lines: list[str]) -> None:
+def _summarise(
+    flown: Flight, results: Mapping[str, FlightResult], result: FlightResult
+) -> None:
     print('\nSummary')
-    if run.account is not None:
-        lines.append(run.account.line(run.begin))
-    for line in lines:
+    for name, one in [*results.items()][:_MOST_PRINTED]:
+        flight, margin = flown.vehicles[name], '  '
+        if name:
+            print(f'  {name} ({flight.order.model})')
+            margin = '    '
+        lines = summary_lines(
+            one.figures, one.steps, flight.history(), gains_flown(flight.order))
+        if flight.script.account is not None:
+            lines.append(flight.script.account.line(flight.script.begin))
+        print(*(f'{margin}{line}' for line in lines), sep='\n')
+        for window in one.windows:
+            print(*(f'{margin}{line}' for line in window.lines()), sep='\n')
+    if len(results) > _MOST_PRINTED:
+        print(f'  and {len(results) - _MOST_PRINTED} others')
+    for line in [*_over_two(result.figures), *flown.meetings]:
         print(f'  {line}')
-    for window in inputs:
-        print(*(f'  {line}' for line in window.lines()), sep='\n')
+
+
+def _over_two(figures: Mapping[str, Any]) -> list[str]:
+    """Return a table of who came near whom, and how slots were held; nothing of one alone."""
+    rows = []
+    for name, one in list(figures.get('separation', {}).items())[:_MOST_PRINTED]:
+        held = figures['formation'].get(name)
+        rows.append((
+            name, one['nearest'], f'{one["distance"]:.1f}', f'{one["at"]:.1f}',
+            *((f'{held["rms"]:.1f}', f'{held["max"]:.1f}') if held else ('', ''))))
+    return aligned([_OVER_TWO, *rows]) if rows else []
 
 
 def list_warnings(run: Script) -> list[str]:
@@ -217,18 +250,15 @@ def _recorded(files: Files, flight: History) -> str:
             f'{counted(len(flight.counts), "topic")}')
 
 
-def _draw(
-    flight: History, experiment: Experiment, run: Script, inputs: Sequence[Window]
-) -> None:
-    path, title = experiment.files.picture, experiment.title
+def _draw(experiment: Experiment, flown: Flight, inputs: Sequence[Window]) -> None:
+    path, title, run = experiment.files.picture, experiment.title, flown.script
     if run.account is not None and (wrong := run.account.wrong(run.begin)):
         title += f'\ncontroller: {wrong}'
-    if run.crash is not None:
-        title += f'\n{run.crash.outcome}'
+    if flown.crash_outcome:
+        title += f'\n{flown.crash_outcome}'
     try:
-        from xplane_bridge.laboratory.experiments.picture import draw_flight
-        draw_flight(flight, path, title, run.route, inputs,
-                    crash=math.nan if run.crash is None else run.crash.at)
+        from xplane_bridge.laboratory.experiments import picture
+        picture.draw(flown, path, title, inputs)
         print(f'  picture: {path}')
     except Exception as error:
         # The results are there: no picture is worth losing them.
@@ -237,17 +267,24 @@ def _draw(
 
 
 def _write(
-    experiment: Experiment, run: Script, complete: bool, judgements: Sequence[Judgement],
-    figures: dict[str, Any], flown_with: dict[str, str] | None,
+    experiment: Experiment, flown: Flight, result: FlightResult, complete: bool
 ) -> None:
-    content = {
-        'scenario': run.scenario.name, 'settings': experiment.order.figures(),
-        'gains': flown_with,
-        'begin': run.begin, 'flown': run.flown, 'complete': complete,
-        'passed': complete and all(judgement.passed for judgement in judgements),
-        'crash': None if run.crash is None else run.crash.plain(),
-        'criteria': criteria_found(judgements), 'events': list_events(run), 'figures': figures}
-    write_plain(experiment.files.figures, content)
+    scenario, run, crash = flown.order.scenario, flown.script, flown.crash
+    is_one = not scenario.vehicles
+    of_one = {'gains': gains_flown(flown.order), 'begin': run.begin} if is_one else {}
+    happened = {'events': list_events(run)} if is_one else {
+        'midairs': [{'at': one.at, 'vehicles': [one.first, one.second],
+                     'distance': one.distance} for one in flown.meetings],
+        'vehicles': {name: {
+            'model': one.order.model, 'seed': one.order.seed, 'gains': gains_flown(one.order),
+            'events': list_events(one.script)} for name, one in flown.vehicles.items()}}
+    write_plain(experiment.files.figures, {
+        'scenario': scenario.name, 'settings': experiment.order.figures(), **of_one,
+        'flown': flown.flown, 'complete': complete,
+        'passed': complete and all(judgement.passed for judgement in result.judgements),
+        'crash': None if crash is None else {
+            **({} if is_one else {'vehicle': flown.crashed}), **crash.plain()},
+        'criteria': criteria_found(result.judgements), **happened, 'figures': result.figures})
 
 
 def criteria_found(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:

@@ -154,26 +154,33 @@ class CoreFlight(Flight):
 
     def _end(self) -> None:
         if self.state is not FlightState.CLOSED and self.flown and not self._used:
-            self._record()
+            record(self, {'': self.vehicle})
             self._used = time.process_time() - self._began
             self._display.say(
                 f'{self.flown:.1f} s flown in {self._used:.2f} s of processor time')
 
-    def _record(self) -> None:
-        """Write the recording, if one is wanted; without it the flight has failed."""
-        order = self.order
-        if not order.keep.recording:
-            return
-        try:
-            written.write(
-                order.keep.recording, self.vehicle.collected(), order.link.namespace,
-                {**order.facts(), 'flown': self.flown,
-                 'crash': None if self.crash is None else self.crash.outcome})
-        except (OSError, MemoryError) as error:
-            if self.error is None:
-                why = getattr(error, 'strerror', None) or error or 'there is not enough memory'
-                self.state, self.error = FlightState.FAILED, MachineError(
-                    f'the recording {order.keep.recording} cannot be written: {why}')
+
+def record(flight: Flight, vehicles: Mapping[str, CoreVehicle]) -> None:
+    """
+    Write the recording of a flight, if one is wanted; without it the flight has failed.
+
+    ``vehicles`` are by the names below its namespace, one alone by ''.
+    """
+    order = flight.order
+    if not order.keep.recording:
+        return
+    namespace = order.link.namespace or written.NAMESPACE
+    try:
+        written.write(
+            order.keep.recording,
+            {f'{namespace}/{name}': vehicle.collected() for name, vehicle in vehicles.items()},
+            {**order.facts(), 'flown': flight.flown,
+             'crash': None if flight.crash is None else flight.crash.outcome})
+    except (OSError, MemoryError) as error:
+        if flight.error is None:
+            why = getattr(error, 'strerror', None) or error or 'there is not enough memory'
+            flight.state, flight.error = FlightState.FAILED, MachineError(
+                f'the recording {order.keep.recording} cannot be written: {why}')
 
 
 def make_law(flown_by: FlownBy) -> ActionLaw | None:

@@ -34,13 +34,13 @@ from xplane_bridge.common.machine import is_at_fault
 from xplane_bridge.laboratory.control.policy.observation import Numbers, Vector
 from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.order import Order
-from xplane_bridge.laboratory.flights.result import evaluate, FlightResult
+from xplane_bridge.laboratory.flights.result import evaluate, FlightResult, Meeting
 from xplane_bridge.laboratory.flights.route import VehicleTelemetry
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.flights.script import ControllerError, Progress, Script
 
-# Frames of a flight that nobody steps.
-_AT_ONCE = 60
+AT_ONCE = 60
+"""Frames of a flight that nobody steps."""
 
 
 class FlightState(StrEnum):
@@ -95,7 +95,8 @@ class Flight(ABC):
 
     It is CRASHED where the airframe ended it: ``crash`` says how. It is FAILED where it cannot go
     on: ``error`` says why, ``fault`` by whom. ``script`` has what has happened so far,
-    ``telemetry`` the newest of what was measured. One thread owns it. Use it as a context manager.
+    ``telemetry`` the newest of what was measured, ``meetings`` the mid-airs. One thread owns it.
+    Use it as a context manager.
     """
 
     script: Script
@@ -105,6 +106,7 @@ class Flight(ABC):
         self.order = order
         self.state = FlightState.NEW
         self.error: Exception | None = None
+        self.meetings: list[Meeting] = []
         self._display = display
 
     def __enter__(self) -> Self:
@@ -138,9 +140,24 @@ class Flight(ABC):
         return self.script.crash if hasattr(self, 'script') else None
 
     @property
+    def crashed(self) -> str:
+        """Return the name of the aircraft that crashed, '' if it is alone or none has."""
+        return ''
+
+    @property
+    def crash_outcome(self) -> str:
+        """Return the sentence of its crash, or ''."""
+        return '' if self.crash is None else self.crash.outcome
+
+    @property
     def crash_verdict(self) -> str:
         """Return the sentence of a crash that its scenario does not expect, or ''."""
-        return '' if self.crash is None or self.order.scenario.expect_crash else self.crash.outcome
+        return '' if self.order.scenario.expect_crash else self.crash_outcome
+
+    @property
+    def vehicles(self) -> Mapping[str, Flight]:
+        """Return the flight of each of its vehicles by name: of one alone itself, by ''."""
+        return {'': self}
 
     @property
     @abstractmethod
@@ -176,12 +193,12 @@ class Flight(ABC):
             self._expect(FlightState.READY)
         return self._go(self._step, action, frames)
 
-    def fly(self) -> FlightState:
-        """Fly it to its end: OVER, CRASHED or FAILED."""
+    def fly(self, at_once: int = AT_ONCE) -> FlightState:
+        """Fly it to its end, so many frames at once: OVER, CRASHED or FAILED."""
         if self.state is FlightState.NEW:
             self.start()
         while self.state is FlightState.READY:
-            self.step(frames=_AT_ONCE)
+            self.step(frames=at_once)
         return self.state
 
     @abstractmethod
@@ -201,14 +218,22 @@ class Flight(ABC):
         OSError or ImportError if it is in a recording that cannot be read.
         """
 
-    def result(self) -> FlightResult:
+    def results(self) -> dict[str, FlightResult]:
         """
-        Return figures and judged criteria so far; KeyError for unknown figures.
+        Return figures and judged criteria of each vehicle so far; KeyError for unknown figures.
 
         Raises what history() raises.
         """
         self._check_began()
-        return evaluate(self.script, self.history())
+        return {name: evaluate(one.script, one.history()) for name, one in self.vehicles.items()}
+
+    def result(self, of_vehicles: Mapping[str, FlightResult] | None = None) -> FlightResult:
+        """
+        Return the same of the flight, with what is over several vehicles.
+
+        ``of_vehicles``, if they are there already, are results().
+        """
+        return (self.results() if of_vehicles is None else of_vehicles)['']
 
     def lacking(self) -> str:
         """Return a sentence if the history lacks what was heard in flight, or is cut."""

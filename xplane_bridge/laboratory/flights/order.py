@@ -233,9 +233,10 @@ class Order:
             self.model, initial.get('aircraft_path', ''), initial.get('gains', ''))
 
     def facts(self) -> dict[str, Any]:
-        """Return what a recording says of its flight, as plain data."""
-        return {'scenario': self.scenario.name, 'aircraft': self.model, 'seed': self.seed,
-                'settings': self.figures(), **self.keep.facts}
+        """Return what a recording says of its flight, as plain data; aircraft also by name."""
+        of_vehicles = {name: one.model for name, one in self.of_vehicles().items()}
+        return {'scenario': self.scenario.name, 'aircraft': of_vehicles or self.model,
+                'seed': self.seed, 'settings': self.figures(), **self.keep.facts}
 
     def figures(self) -> dict[str, Any]:
         """Return it by the names of the options of the command ``experiment``, for a report."""

@@ -121,9 +121,13 @@ def _refuse_fleet(order: Order, load_policies: bool) -> Iterator[str]:
         return
     if order.sim == DIRECT:
         yield from _refuse_fleet_through_ros(order)
-    elif order.keep.recording:
-        yield (f'scenario {name} has several aircraft, which are recorded through ROS only: '
-               f'--sim {DIRECT} --lockstep')
+    elif format_of(order.keep.recording) == 'parquet':
+        yield (f'scenario {name} has several aircraft, and a table is of one: record them to MCAP '
+               '(--record mcap)')
+    elif order.keep.recording and order.scenario.duration * len(orders) > MOST_SECONDS:
+        yield (f'scenario {name} lasts {order.scenario.duration:g} s and has {len(orders)} '
+               f'aircraft; in {CORE} they are recorded for at most {MOST_SECONDS / len(orders):g} '
+               's, as all are in memory until its end')
     said: dict[str, list[str]] = {}
     for vehicle, one in orders.items():
         for sentence in _refusals(one, load_policies, False):
@@ -137,17 +141,16 @@ def _refuse_fleet_through_ros(order: Order) -> Iterator[str]:
     name, vehicles = order.scenario.name, order.scenario.vehicles
     if not order.link.lockstep:
         yield f'scenario {name} has several aircraft, which fly through ROS in --lockstep only'
-    if order.flown_by.external or order.flown_by.actions:
-        yield (f'scenario {name} has several aircraft, which the autopilot alone flies through '
-               f'ROS; policies and actions fly them with --sim {CORE}')
+    flown_by = order.flown_by
+    if flown_by.actions or (flown_by.external and not flown_by.policy):
+        yield (f'scenario {name} has several aircraft, which the autopilot and policies fly '
+               f'through ROS; actions fly them with --sim {CORE}')
     if len(vehicles) > AIRCRAFT_COUNT:
         yield (f'scenario {name} has {len(vehicles)} aircraft; simulator_node has at most '
                f'{AIRCRAFT_COUNT}: --sim {CORE}')
     for key, what in (('aircraft_path', 'one folder'), ('parked', 'all parked or none')):
         if len({str(one.initial.get(key, '')) for one in vehicles}) > 1:
             yield f'initial.{key}: simulator_node has {what} for several aircraft'
-    if any('plant' in one.initial for one in vehicles):
-        yield f'initial.plant: several aircraft have one of their own in {CORE} only'
     if len({'airspeed' in one.initial for one in vehicles}) > 1:
         yield 'initial.airspeed: through ROS it is given for all of several aircraft, or for none'
 

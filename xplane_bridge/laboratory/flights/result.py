@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 import math
 import os
 from typing import Any, NamedTuple
@@ -34,6 +35,20 @@ from xplane_bridge.laboratory.flights.analysis.windows import Window, windows
 from xplane_bridge.laboratory.flights.laws import make_autopilot
 from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
 from xplane_bridge.laboratory.flights.script import Script
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A mid-air: two aircraft, ``distance`` apart (m) in the frame ``at`` (s)."""
+
+    at: float
+    first: str
+    second: str
+    distance: float
+
+    def __str__(self) -> str:
+        return (f'{self.at:5.1f} s  mid-air: {self.first} and {self.second} are '
+                f'{self.distance:.1f} m apart')
 
 
 class FlightResult(NamedTuple):

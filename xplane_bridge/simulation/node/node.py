@@ -345,22 +345,23 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             parked=given.parked,
             airfield=Airfield(*given.airfield) if given.airfield else HOME,
             plant=given.differs())
+        starts = _starts(given, initial)
         loaded: dict[str, Any] = {'aircraft_path': given.aircraft_path,
-                                  'dt': 1.0 / self._physics_rate(given, initial)}
+                                  'dt': 1.0 / self._physics_rate(given, [initial, *starts])}
         world = World(
             Aircraft(given.model, initial, seed=given.seed, settings=given.values(), **loaded),
-            fleet=fly_beside(given.fleet, _starts(given, initial), given.seed, **loaded))
+            fleet=fly_beside(given.fleet, starts, given.seed, **loaded))
         self._properties.check(world)
         take_limits(world, given)
         self._disturb(world)
         world.total_running_time = self._elapsed
         return world
 
-    def _physics_rate(self, given: SimulatorParameters, initial: Initial) -> float:
+    def _physics_rate(self, given: SimulatorParameters, starts: Sequence[Initial]) -> float:
         if given.physics_rate:
             return given.physics_rate
-        chosen = max(chosen_rate(model, initial, given.aircraft_path)
-                     for model in (given.model, *given.fleet))
+        chosen = max(chosen_rate(model, start, given.aircraft_path) for model, start in zip(
+            (given.model, *given.fleet), starts, strict=True))
         if chosen != PHYSICS_RATE:
             self.get_logger().info(f'{chosen} steps per second, as the fastest mode needs')
         return max(physics_rate(given.frame_rate), chosen)
@@ -500,7 +501,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
 
 
 def _starts(given: SimulatorParameters, initial: Initial) -> Sequence[Initial]:
-    """Return where each of the fleet starts, beside an aircraft with this initial state."""
+    """Return how each of the fleet starts, beside an aircraft with this initial state."""
     places = given.fleet_places
     offsets = list(zip(places[::3], places[1::3], places[2::3], strict=True)) if places else None
     starts = beside(initial, len(given.fleet), offsets)
@@ -510,7 +511,8 @@ def _starts(given: SimulatorParameters, initial: Initial) -> Sequence[Initial]:
     if given.fleet_airspeeds:
         starts = [replace(one, airspeed_kt=speed / KNOT) for one, speed in zip(
             starts, given.fleet_airspeeds, strict=True)]
-    return starts
+    return [replace(one, plant=plant) for one, plant in zip(
+        starts, given.fleet_differs(), strict=True)]
 
 
 def _pause_at(given: SimulatorParameters) -> float:

@@ -25,6 +25,7 @@ from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.bridges.nodes.vehicle.namespaces import check_namespaces, default_namespaces
 from xplane_bridge.bridges.xplane_udp.protocol import HIGHEST_PLAUSIBLE_ROW
 from xplane_bridge.common.fields import LARGEST_SEED
+from xplane_bridge.common.text import printable
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.simulation.aircraft.limits import check_turbulence, check_wind, MAX_LAT_DEG
@@ -78,6 +79,9 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         (), 'Initial true heading of each of fleet. Empty: that of the first one.')
     fleet_airspeeds: tuple[float, ...] = parameter(
         (), 'Initial calibrated airspeed of each of fleet, m/s. Empty: that of the first one.')
+    fleet_plants: tuple[str, ...] = parameter(
+        (), "In what aircraft of fleet differ from their models, as 'NAME:name=value': by the "
+        "aircraft's namespace what plant has for the first one.")
     aircraft_path: str = parameter(
         '', "Folder of your own aircraft, laid out as JSBSim's; empty: JSBSim's own.")
     gains: str = parameter(
@@ -204,6 +208,21 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
             return Plant.of(parse(list(filter(None, self.plant))))
         except ValueError as error:
             raise ValueError(f'parameter plant: {error}') from None
+
+    def fleet_differs(self) -> list[Plant]:
+        """Return in what each of fleet differs from its model. Raises ValueError."""
+        found: dict[str, list[str]] = {name: [] for name in self.vehicles()[1:]}
+        for text in filter(None, self.fleet_plants):
+            name, _, value = text.partition(':')
+            if name not in found:
+                raise ValueError(
+                    f'parameter fleet_plants: got {printable(text)}, expected NAME:name=value, '
+                    f'with a name of {", ".join(found) or "a fleet"}')
+            found[name].append(value)
+        try:
+            return [Plant.of(parse(values)) for values in found.values()]
+        except ValueError as error:
+            raise ValueError(f'parameter fleet_plants: {error}') from None
 
     def vehicles(self) -> tuple[str, ...]:
         """Return the namespace of each aircraft, '' for one that has none of its own."""

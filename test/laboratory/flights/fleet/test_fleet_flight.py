@@ -25,9 +25,10 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.common.timing import FRAME
 from xplane_bridge.laboratory.campaigns.fly import trajectory
+from xplane_bridge.laboratory.flights.analysis import history as analysis
 from xplane_bridge.laboratory.flights.flight import Fault, FlightState
-from xplane_bridge.laboratory.flights.order import FlownBy, Order
-from xplane_bridge.laboratory.flights.refusals import OrderError
+from xplane_bridge.laboratory.flights.order import FlownBy, Keep, Link, Order
+from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse
 from xplane_bridge.laboratory.open_flight import open_flight
@@ -128,6 +129,33 @@ def test_all_are_in_the_same_gusts_and_each_has_its_own_sensors():
     assert abs(one - two).max() < 1e-3
 
 
+def test_a_recording_has_each_as_it_flew_unrecorded(tmp_path):
+    for needed in ('mcap', 'rosbags'):
+        pytest.importorskip(needed, reason=f'{needed} is not installed')
+    path = tmp_path / 'fleet.mcap'
+    order = Order(fleet(), seed=3, keep=Keep(str(path)), link=Link(namespace='/team'))
+    with open_flight(order) as flight:
+        assert flight.fly() is FlightState.OVER
+    assert trajectory(flight.history()) == trajectory(flown(fleet(), 3).history())
+    for name, history in flight.histories().items():
+        found = analysis.load(path, f'/team/{name}')
+        for quantity in ('latitude', 'roll', 'airspeed', 'command_aileron', 'target_heading'):
+            series = history.series[quantity]
+            assert found.series[quantity].times == pytest.approx(series.times, abs=1e-9)
+            assert found.series[quantity].values == pytest.approx(
+                series.values, abs=1e-12, nan_ok=True), (name, quantity)
+
+
+@pytest.mark.parametrize(('file', 'duration', 'sentence'), [
+    ('fleet.parquet', 8.0, 'scenario mine has several aircraft, and a table is of one: record '
+     'them to MCAP (--record mcap)'),
+    ('fleet.mcap', 2500.0, 'scenario mine lasts 2500 s and has 3 aircraft; in core they are '
+     'recorded for at most 2400 s, as all are in memory until its end')])
+def test_what_of_several_is_not_recorded_is_said_before(file, duration, sentence):
+    order = Order(replace(fleet(), duration=duration), keep=Keep(file))
+    assert refusals(order) == [sentence]
+
+
 def test_a_formation_meets_its_criteria():
     flight = flown(load(find('formation')))
     assert flight.flown == 150.0
@@ -154,6 +182,18 @@ def test_judgements_and_figures_say_whose_they_are():
     # It begins 20 m behind its slot, 10 m to the right of it, and 5 m above.
     assert 20.0 < result.judgements[2].value < 25.0
     assert 'wing.roll' in flight.history().series
+
+
+def test_one_is_judged_as_several_are():
+    whole, alone = flown(fleet(), 1), next(iter(Order(fleet(), seed=1).of_vehicles().values()))
+    single = flown(alone.scenario, 1)
+    assert [*single.vehicles] == ['']
+    assert single.vehicles[''] is single
+    assert (single.meetings, single.crashed, single.crash_outcome) == ([], '', '')
+    found, of_lead = single.results(), whole.results()['lead']
+    assert single.result(found) is found['']
+    for name in ('tracking', 'activity', 'airframe'):
+        assert found[''].figures[name] == of_lead.figures[name], name
 
 
 def test_where_two_meet_the_flight_ends():

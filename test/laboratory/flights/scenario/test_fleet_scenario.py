@@ -173,8 +173,8 @@ def test_a_fleet_without_criteria_proves_nothing():
 @pytest.mark.parametrize(('given', 'sentence'), [
     ({'sim': 'xpc'}, 'scenario mine has 3 aircraft, and several are flown in core, or'),
     ({'sim': 'direct', 'sensors': 'none'}, 'which fly through ROS in --lockstep only'),
-    ({'sim': 'direct', 'lockstep': True, 'sensors': 'none', 'policy': 'turbulence'},
-     'the autopilot alone flies'),
+    ({'sim': 'direct', 'lockstep': True, 'sensors': 'none', 'controller': 'python3 mine.py'},
+     'which the autopilot and policies fly through ROS'),
     ({'sim': 'direct', 'lockstep': True, 'sensors': 'bogus'}, "there are no sensors 'bogus'"),
     ({'sim': 'core', 'sensors': 'none', 'model': 'ball'}, 'ball'),
     ({'sim': 'core', 'sensors': 'bogus'}, "sensors: there are no sensors 'bogus'"),
@@ -203,9 +203,13 @@ def test_the_limits_of_a_window_hold_over_two_as_well():
 
 def test_simulator_node_is_given_places_from_the_first():
     vehicles = scenario.load(scenario.find('formation')).vehicles
-    given = fleet_start([one.initial for one in vehicles])
+    given = fleet_start({one.name: one.initial for one in vehicles})
     assert given['fleet'] == ['c172p', 'c172p']
     assert given['fleet_places'] == pytest.approx([-90, -70, 10, -110, 60, -10], abs=0.05)
     assert (given['fleet_headings_deg'], given['fleet_airspeeds']) == ([90.0] * 2, [48.0] * 2)
     assert given['heading_deg'] == 90.0
-    assert 'fleet' not in fleet_start([vehicles[0].initial])
+    assert 'fleet' not in fleet_start({'one': vehicles[0].initial})
+    heavy = {'plant': {'mass': 1000.0, 'aero.Cmalpha': 0.9, 'gains.bank_to_aileron': 1.1}}
+    given = fleet_start({'one': {}, 'two': heavy, 'three': heavy})
+    assert given['fleet_plants'] == [
+        'two:mass=1000.0', 'two:aero.Cmalpha=0.9', 'three:mass=1000.0', 'three:aero.Cmalpha=0.9']

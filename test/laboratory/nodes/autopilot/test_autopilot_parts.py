@@ -35,16 +35,16 @@ from xplane_bridge.laboratory.nodes.autopilot.joystick import (
     JoystickRequest,
     JoystickSettings,
 )
-from xplane_bridge.laboratory.nodes.autopilot.newest import (
+from xplane_bridge.laboratory.nodes.autopilot.route import read_path, read_route
+from xplane_bridge.laboratory.nodes.autopilot.telemetry import PositionDerivative
+from xplane_bridge.laboratory.nodes.messages.serialized import (
     air_data,
     attitude,
     body_velocity,
     controls,
     position,
-    PositionDerivative,
     read_stamp,
 )
-from xplane_bridge.laboratory.nodes.autopilot.route import read_path, read_route
 from xplane_bridge.msg import AirData, FlightControls, Route
 
 CENTRED = (0.0,) * 8

@@ -14,6 +14,7 @@
 
 """Several aircraft through ROS in lockstep: as in one process, and equal each time."""
 
+from dataclasses import replace
 import os
 import signal
 
@@ -27,7 +28,7 @@ pytest.importorskip('rosbags', reason='flights are read from their recordings')
 import numpy as np
 
 from xplane_bridge.laboratory.flights.flight import FlightState
-from xplane_bridge.laboratory.flights.order import Link, Order
+from xplane_bridge.laboratory.flights.order import FlownBy, Link, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
 from xplane_bridge.laboratory.open_flight import open_flight
 
@@ -38,7 +39,8 @@ CONTENT = {
     'vehicles': [
         {'name': 'lead', 'events': [{'at': 1.0, 'change': {'heading_deg': 30.0}}],
          'criteria': [{'quantity': 'roll_deg', 'statistic': 'max', 'at_least': 5.0}]},
-        {'name': 'wing', 'initial': {'forward': -50.0, 'right': 40.0, 'up': 5.0},
+        {'name': 'wing', 'initial': {
+            'forward': -50.0, 'right': 40.0, 'up': 5.0, 'plant': {'mass': 1000.0}},
          'formation': {'leader': 'lead', 'begin': 1.0, 'forward': -40.0, 'right': 40.0}}],
     'criteria': [{'formation': 'wing', 'at_most': 60.0}],
     'midair': {'radius': 62.0, 'ends': False}}
@@ -105,6 +107,23 @@ def test_sensors_lead_followers_engines_fail_and_aircraft_are_trimmed_each_by_it
     assert altitude_told(found) == pytest.approx(altitude_told(core), abs=0.3)
     truth = found['lead'].series['altitude'].values[-1] + 5.0
     assert abs(altitude_told(found) - truth) > 0.5
+
+
+def test_a_policy_flies_each_as_in_one_process_and_each_time_to_the_last_bit():
+    order = Order(parse('two', {**CONTENT, 'duration': 3.0}), seed=3,
+                  flown_by=FlownBy(policy='turbulence'))
+    through_ros = replace(order, sim='direct', link=IN_LOCKSTEP)
+    (found, result, _), (again, *_), (core, of_core, _) = map(
+        flown, (through_ros, through_ros, order))
+    assert bits(found) == bits(again)
+    assert [one.passed for one in result.judgements if 'controller' not in one.criterion] == [
+        one.passed for one in of_core.judgements]
+    for name, history in found.items():
+        # Through ROS it is told a frame later what to hold.
+        for quantity, tolerance in (('latitude', 5e-6), ('altitude', 0.3), ('roll', 0.03)):
+            assert np.abs(history.series[quantity].values
+                          - core[name].series[quantity].values).max() < tolerance, (name, quantity)
+        assert result.figures['vehicles'][name]['controller']['answered'] > 150
 
 
 def test_an_autopilot_that_dies_is_named():

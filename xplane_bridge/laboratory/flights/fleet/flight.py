@@ -35,7 +35,7 @@ from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.common.timing import FRAME
 from xplane_bridge.laboratory.control.policy.action import LEVELS
 from xplane_bridge.laboratory.control.policy.observation import Numbers, Vector
-from xplane_bridge.laboratory.flights.core import CoreFlight, never_engaged
+from xplane_bridge.laboratory.flights.core import CoreFlight, never_engaged, record
 from xplane_bridge.laboratory.flights.fleet.members import CoreMember
 from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
 from xplane_bridge.laboratory.flights.flight import Display, FlightState
@@ -59,7 +59,7 @@ class FleetFlight(MultiFlight[CoreFlight]):
     def __init__(self, order: Order, display: Display) -> None:
         super().__init__(order, display)
         self.flights = {
-            name: _make_flight(one, self._news.of(name, leads=not number))
+            name: _make_flight(one, self._news.of(name, number))
             for number, (name, one) in enumerate(order.of_vehicles().items())}
         self._used = 0.0
 
@@ -144,6 +144,7 @@ class FleetFlight(MultiFlight[CoreFlight]):
         for flight in self.flights.values():
             flight.close()
         if self.state is not FlightState.CLOSED and self.flown and not self._used:
+            record(self, {name: one.vehicle for name, one in self.flights.items()})
             self._used = time.process_time() - self._began
             self._display.say(
                 f'{len(self.flights)} aircraft flown for {self.flown:.1f} s in '

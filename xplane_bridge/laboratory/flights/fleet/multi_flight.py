@@ -21,7 +21,7 @@ Where they fly is a subclass's: in this process (flight.py), or through ROS.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import math
 from typing import Any, Generic, TypeVar
 
@@ -41,7 +41,7 @@ from xplane_bridge.laboratory.flights.analysis.verdict import Judgement
 from xplane_bridge.laboratory.flights.fleet.members import Member
 from xplane_bridge.laboratory.flights.flight import Display, Flight
 from xplane_bridge.laboratory.flights.order import Order
-from xplane_bridge.laboratory.flights.result import FlightResult
+from xplane_bridge.laboratory.flights.result import FlightResult, Meeting
 from xplane_bridge.laboratory.flights.scenario.fleet import Midair, Station
 
 # Followers are told where their leader is, ten times per second, and hold their slots.
@@ -121,20 +121,6 @@ _FASTER = 100.0
 _LONGEST = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """A mid-air: two aircraft, ``distance`` apart (m) in the frame ``at`` (s)."""
-
-    at: float
-    first: str
-    second: str
-    distance: float
-
-    def __str__(self) -> str:
-        return (f'{self.at:5.1f} s  mid-air: {self.first} and {self.second} are '
-                f'{self.distance:.1f} m apart')
-
-
 class ProximityWatch:
     """Watch aircraft, by their names, for two that are too near one another."""
 
@@ -182,7 +168,7 @@ class MultiFlight(Flight, Generic[One]):
     """
     A flight of several aircraft: ``flights`` has one for each, by its name.
 
-    ``meetings`` are the mid-airs so far. ``script`` and ``telemetry`` are those of the first.
+    ``script`` and ``telemetry`` are those of the first.
     """
 
     flights: dict[str, One]
@@ -190,8 +176,12 @@ class MultiFlight(Flight, Generic[One]):
     def __init__(self, order: Order, display: Display) -> None:
         super().__init__(order, display)
         self._news = FrameMessages(display, len(order.scenario.vehicles))
-        self.meetings: list[Meeting] = []
         self._whose = ''
+
+    @property
+    def vehicles(self) -> Mapping[str, Flight]:
+        """Return the flight of each aircraft by its name."""
+        return self.flights
 
     @property
     def why(self) -> str:
@@ -212,11 +202,17 @@ class MultiFlight(Flight, Generic[One]):
         return min(crashes)[1] if crashes else ''
 
     @property
-    def crash_verdict(self) -> str:
-        """Return the sentence of a crash that nobody expects of that aircraft, or ''."""
+    def crash_outcome(self) -> str:
+        """Return the sentence of the first crash, and whose it is, or ''."""
         who = self.crashed
-        said = self.flights[who].crash_verdict if who else ''
+        said = self.flights[who].crash_outcome if who else ''
         return said.replace(' s: ', f' s: vehicle {who}: ', 1)
+
+    @property
+    def crash_verdict(self) -> str:
+        """Return the same if nobody expects it of that aircraft, or ''."""
+        who = self.crashed
+        return self.crash_outcome if who and self.flights[who].crash_verdict else ''
 
     def histories(self) -> dict[str, History]:
         """Return the history of each aircraft by its name, until one of them crashed."""
@@ -224,10 +220,6 @@ class MultiFlight(Flight, Generic[One]):
         if (crash := self.crash) is None:
             return found
         return {name: history.until(crash.at) for name, history in found.items()}
-
-    def results(self) -> dict[str, FlightResult]:
-        """Return the result of each aircraft by its name; KeyError for unknown figures."""
-        return {name: one.result() for name, one in self.flights.items()}
 
     def tracks(self) -> Tracks:
         """Return where all have been."""
@@ -248,10 +240,10 @@ class MultiFlight(Flight, Generic[One]):
             next(iter(found.values())), namespace='/', series=named(lambda one: one.series),
             topics=named(lambda one: one.topics), counts=named(lambda one: one.counts))
 
-    def result(self) -> FlightResult:
+    def result(self, of_vehicles: Mapping[str, FlightResult] | None = None) -> FlightResult:
         """Return figures and judgements of all, and over two; KeyError for unknown figures."""
-        self._check_began()
-        scenario, tracks, results = self.order.scenario, self.tracks(), self.results()
+        results = self.results() if of_vehicles is None else of_vehicles
+        scenario, tracks = self.order.scenario, self.tracks()
         over_two = replace(self.history(), series=tracks.series(scenario.criteria))
         judgements = [
             replace(judgement, criterion=f'{name}: {judgement.criterion}')
@@ -303,11 +295,16 @@ class FrameMessages:
 
     def __init__(self, display: Display, count: int) -> None:
         self._display, self._count = display, count
+        self.phase = ''
         self._said: dict[str, list[str]] = {}
 
-    def of(self, name: str, leads: bool) -> Display:
-        """Return where an aircraft is shown; the progress is that of the one which ``leads``."""
-        return _Shown(self, name, self._display if leads else None)
+    def of(self, name: str, number: int) -> Display:
+        """
+        Return where the aircraft of a number is shown.
+
+        The phase is that of the first, and shown when the last has flown as far.
+        """
+        return _Shown(self, name, number, self._display if number == self._count - 1 else None)
 
     def note(self, name: str, text: str) -> None:
         """Keep what one says."""
@@ -325,8 +322,10 @@ class FrameMessages:
 class _Shown:
     """Where one aircraft of several is shown."""
 
-    def __init__(self, news: FrameMessages, name: str, display: Display | None) -> None:
-        self._news, self._name, self._display = news, name, display
+    def __init__(
+        self, news: FrameMessages, name: str, number: int, display: Display | None
+    ) -> None:
+        self._news, self._name, self._number, self._display = news, name, number, display
 
     def begin(self, flight: Flight) -> None:
         """Do nothing: the fleet is shown."""
@@ -339,6 +338,8 @@ class _Shown:
         self._news.note(self._name, text)
 
     def update(self, phase: str, progress: float) -> None:
-        """Show the phase of the aircraft that leads."""
+        """Show the phase of the first, and the progress of the last."""
+        if not self._number:
+            self._news.phase = phase
         if self._display is not None:
-            self._display.update(phase, progress)
+            self._display.update(self._news.phase, progress)

@@ -45,18 +45,20 @@ def check(path: str) -> None:
     optional.require('recording a flight', *FORMATS[format_of(path)], extra='export')
 
 
-def write(path: str, flown: Collected, namespace: str, facts: Mapping[str, Any]) -> None:
+def write(path: str, flown: Mapping[str, Collected], facts: Mapping[str, Any]) -> None:
     """
     Write a recording, which takes the place of an earlier one when it is whole.
 
-    Raises OSError.
+    ``flown`` are the vehicles by their namespaces; a table has one. Raises OSError.
     """
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(facts, allow_nan=False)
     with plain_files.output(file) as stream:
         if format_of(path) == 'mcap':
-            mcap_writer.write(
-                stream, file.name, to_topics(flown, namespace or NAMESPACE), text)
+            mcap_writer.write(stream, file.name, [
+                topic for namespace, one in flown.items() for topic in to_topics(one, namespace)],
+                text)
         else:
-            parquet_file.write(stream, flown, text)
+            one, = flown.values()
+            parquet_file.write(stream, one, text)

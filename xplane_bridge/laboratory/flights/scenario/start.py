@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 import math
 from typing import Any
@@ -157,9 +157,9 @@ def simulated_start(
     return given
 
 
-def fleet_start(initials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def fleet_start(initials: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """
-    Return the initial states of several aircraft for simulator_node; refusals says which it can.
+    Return initial states of aircraft by name for simulator_node; refusals says which it can.
 
     All but the first are given from there: metres forward, right and up.
     """
@@ -167,11 +167,14 @@ def fleet_start(initials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     first, *others = (
         {'model': DEFAULT_MODEL, 'latitude_deg': usual.lat_deg, 'longitude_deg': usual.lon_deg,
          'altitude_msl': usual.altitude_msl, 'heading_deg': usual.heading_deg,
-         **simulated_start(one)} for one in initials)
+         **simulated_start(one)} for one in initials.values())
     if not others:
         return first
+    plants = [f'{name}:{text}' for name, one in zip([*initials][1:], others, strict=True)
+              for text in one.get('plant', ())]
     return {
-        **first, 'fleet': [one['model'] for one in others],
+        **first, **({'fleet_plants': plants} if plants else {}),
+        'fleet': [one['model'] for one in others],
         'fleet_places': [float(metres) for one in others for metres in (
             *offset((first['latitude_deg'], first['longitude_deg']),
                     math.radians(first['heading_deg']),

@@ -27,12 +27,12 @@ from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.targets import AttitudeTarget, check_targets, RateTarget
 from xplane_bridge.laboratory.nodes.autopilot.goals import Ask
-from xplane_bridge.laboratory.nodes.autopilot.newest import NewestState
 from xplane_bridge.laboratory.nodes.autopilot.route import (
     read_path,
     read_route,
     Waypoints,
 )
+from xplane_bridge.laboratory.nodes.autopilot.telemetry import AutopilotTelemetry
 from xplane_bridge.laboratory.nodes.messages.targets import read_changes
 from xplane_bridge.msg import AttitudeCommand, AutopilotTarget, RateCommand, Route
 
@@ -49,7 +49,7 @@ class Levels:
     """
 
     def __init__(
-        self, node: BridgeNode[Any], cascade: Cascade, telemetry: NewestState,
+        self, node: BridgeNode[Any], cascade: Cascade, telemetry: AutopilotTelemetry,
         command: Callable[[str, Any, Ask], None], release: Callable[[Any], None],
     ) -> None:
         self._cascade = cascade

@@ -46,7 +46,6 @@ from xplane_bridge.laboratory.nodes.autopilot.joystick import (
     JoystickSettings,
 )
 from xplane_bridge.laboratory.nodes.autopilot.levels import Levels
-from xplane_bridge.laboratory.nodes.autopilot.newest import NewestState
 from xplane_bridge.laboratory.nodes.autopilot.parameters import (
     AutopilotParameters,
     read_envelope,
@@ -65,6 +64,7 @@ from xplane_bridge.laboratory.nodes.autopilot.reports import (
 )
 from xplane_bridge.laboratory.nodes.autopilot.route import read_route
 from xplane_bridge.laboratory.nodes.autopilot.runways import Runways
+from xplane_bridge.laboratory.nodes.autopilot.telemetry import AutopilotTelemetry
 from xplane_bridge.laboratory.nodes.flight.recorders import RecorderWait
 from xplane_bridge.laboratory.sensors.topics import SENSED, TRUTH
 from xplane_bridge.msg import AutopilotTarget, FlightControls
@@ -200,8 +200,8 @@ class Actions:
     """All action servers, and the goals that are flown."""
 
     def __init__(
-        self, node: BridgeNode[Any], autopilot: Autopilot, telemetry: NewestState, levels: Levels,
-        asker: Asker,
+        self, node: BridgeNode[Any], autopilot: Autopilot, telemetry: AutopilotTelemetry,
+        levels: Levels, asker: Asker,
     ) -> None:
         self._all: tuple[RouteAction | Runways, ...] = (
             RouteAction(node, autopilot, levels, asker),
@@ -292,7 +292,7 @@ class AutopilotNode(BridgeNode[Any]):
         self._heard_at = 0.0
         self._command = FlightControls()
         self._command_publisher = self.make_publisher(FlightControls, 'command/controls', 1)
-        self._telemetry = NewestState(
+        self._telemetry = AutopilotTelemetry(
             self, given.lockstep, given.behind_sensors, self._on_state)
         self._reports = AutopilotReports(self, self._telemetry)
         self._fence_frame = self._telemetry.local

@@ -32,7 +32,7 @@ from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.path import PathFollower
 from xplane_bridge.laboratory.control.targets import Level, Target
-from xplane_bridge.laboratory.nodes.autopilot.newest import NewestState
+from xplane_bridge.laboratory.nodes.autopilot.telemetry import AutopilotTelemetry
 from xplane_bridge.laboratory.nodes.messages.targets import TARGET_MASK
 from xplane_bridge.msg import AutopilotTarget
 
@@ -40,7 +40,7 @@ OFF, JOYSTICK = 'off', 'joystick'
 
 
 def autopilot_status(
-    engaged: bool, telemetry: NewestState, target: Target, *values: tuple[str, str]
+    engaged: bool, telemetry: AutopilotTelemetry, target: Target, *values: tuple[str, str]
 ) -> Status:
     """Return the diagnostics status of the autopilot, with ``values`` first."""
     fresh = telemetry.is_fresh
@@ -69,7 +69,7 @@ class AutopilotReports:
     The path is in the frame of odom, at the altitude of the target, and empty when it has ended.
     """
 
-    def __init__(self, node: BridgeNode[Any], telemetry: NewestState) -> None:
+    def __init__(self, node: BridgeNode[Any], telemetry: AutopilotTelemetry) -> None:
         self._telemetry = telemetry
         self._level = ''
         self._target: Target | None = None

@@ -25,7 +25,7 @@ from xplane_bridge.laboratory.control.runway.autopilot import Autopilot, LEFT, R
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway, USUAL_HEIGHT
 from xplane_bridge.laboratory.control.runway.runway import Runway
 from xplane_bridge.laboratory.nodes.autopilot.goals import Ask, Asker, SingleGoalServer
-from xplane_bridge.laboratory.nodes.autopilot.newest import NewestState
+from xplane_bridge.laboratory.nodes.autopilot.telemetry import AutopilotTelemetry
 from xplane_bridge.laboratory.nodes.messages.runways import (
     charted,
     GO_AROUND,
@@ -51,7 +51,8 @@ class Runways:
     """
 
     def __init__(
-        self, node: BridgeNode[Any], autopilot: Autopilot, telemetry: NewestState, asker: Asker,
+        self, node: BridgeNode[Any], autopilot: Autopilot, telemetry: AutopilotTelemetry,
+        asker: Asker,
     ) -> None:
         self._autopilot = autopilot
         self._telemetry = telemetry

@@ -72,11 +72,11 @@ class ControlledVehicle(Vehicle):
     def __init__(
         self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
         controller: Started, flown_by: FlownBy, lockstep: bool = False, recorded: bool = True,
-        patience: float = math.inf,
+        patience: float = math.inf, simulator: str = '',
     ) -> None:
         self.command_topic = RELAYED if lockstep else COMMAND
         super().__init__(
-            node, namespace, monitor, processes, None, lockstep, recorded, own=FLYING,
+            node, namespace, monitor, processes, None, lockstep, recorded, simulator, FLYING,
             external=not flown_by.policy)
         self.conduct = Conduct(lockstep)
         self._relay = Relay(self.conduct, self._forward) if lockstep else None

@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 import math
-import struct
 import threading
 import time
 from typing import Any
@@ -38,10 +37,12 @@ from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent
 from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.bridges.nodes.vehicle import crash as crashes
 from xplane_bridge.common.text import printable
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.laboratory.flights.analysis import series as past
-from xplane_bridge.laboratory.flights.analysis.quantities import EXTRACT, read_stamp, TARGET
+from xplane_bridge.laboratory.flights.analysis.quantities import EXTRACT, TARGET
 from xplane_bridge.laboratory.flights.analysis.series import make_flight
 from xplane_bridge.laboratory.flights.scenario.quantities import QUANTITIES
+from xplane_bridge.laboratory.nodes.messages.newest import Handler, NewestState, STATE
 from xplane_bridge.laboratory.sensors.topics import SENSED, TRUTH
 from xplane_bridge.msg import AirData, AutopilotTarget, FlightControls
 
@@ -56,7 +57,6 @@ _SEEN_EVERY = 0.1
 # 50 times real time it is not missed, and fewer messages have come than are kept.
 _AHEAD = 0.5
 _PAUSE = 0.01
-_LITTLE_ENDIAN = 1
 # A quantity of each topic.
 _SHOWN_BY = {
     'fix': 'latitude', 'imu/data': 'roll', 'odom': 'east', 'air_data': 'airspeed',
@@ -127,17 +127,22 @@ class Monitor:
         self.stamps: dict[str, float] = {}
         self.latency = math.nan
         self.diagnostics: dict[str, str] = {}
-        for kind, topic in (
-            (NavSatFix, 'fix'), (Imu, 'imu/data'), (Odometry, 'odom'), (AirData, 'air_data'),
-            (FlightControls, 'controls'), (AutopilotTarget, target),
-        ):
-            self._subscribe(node, kind, topic)
+        kinds: dict[str, type] = {
+            'fix': NavSatFix, STATE: Imu, 'odom': Odometry, 'air_data': AirData,
+            'controls': FlightControls, target: AutopilotTarget}
         if not lockstep:
             # Where a simulator does not report its controls. In lockstep all do.
-            self._subscribe(node, FlightControls, 'command/controls')
+            kinds['command/controls'] = FlightControls
+
+        def subscribe(kind: type, topic: str, handler: Callable[[bytes], None]) -> Any:
+            return node.create_subscription(
+                kind, self.full_name(topic), handler, LATCHED if topic == target else _DEPTH,
+                raw=True)
+
+        NewestState(subscribe, {
+            topic: (kind, self._handler(kind, topic)) for topic, kind in kinds.items()})
         if sensors:
-            node.create_subscription(
-                Imu, f'{namespace}/imu/data', self._on_sensed, _DEPTH, raw=True)
+            self._observe_sensors(node)
         self.crash: AirframeEvent | None = None
         node.create_subscription(
             DiagnosticStatus, f'{namespace}/{crashes.TOPIC}', self._on_crash, LATCHED)
@@ -152,24 +157,26 @@ class Monitor:
         is_truth = self.sensors and topic in SENSED
         return f'{self._namespace}/{TRUTH}/{topic}' if is_truth else f'{self._namespace}/{topic}'
 
-    def _subscribe(self, node: Node, kind: type, topic: str) -> None:
-        raw = self._lockstep and topic != self._target
+    def _observe_sensors(self, node: Node) -> None:
+        """Note of what the sensors deliver how far it is."""
+        NewestState(
+            lambda kind, topic, handler: node.create_subscription(
+                kind, f'{self._namespace}/{topic}', handler, _DEPTH, raw=True),
+            {STATE: (Imu, lambda data, stamp: self._note_sensed(stamp))})
+
+    def _handler(self, kind: type, topic: str) -> Handler:
+        skips = self._lockstep and topic != self._target
         seen = -math.inf
 
-        def take(message: Any) -> None:
-            if topic == 'imu/data' and self.on_state is not None:
-                self.on_state(read_stamp(message))
-            with self.arrived:
-                self._take(topic, read_stamp(message), message)
-
-        def take_bytes(data: bytes) -> None:
+        def take(data: bytes, nanoseconds: int) -> None:
             nonlocal seen
-            stamp = read_serialized_stamp(data)
-            if topic == 'imu/data' and self.on_state is not None:
+            stamp = to_seconds(nanoseconds)
+            if topic == STATE and self.on_state is not None:
                 self.on_state(stamp)
             with self.arrived:
                 due = is_due(stamp, self._awaited)
-                if due and (topic == 'imu/data' or is_due(stamp, self._needed_from)) or (
+                if not skips or due and (
+                        topic == STATE or is_due(stamp, self._needed_from)) or (
                         not seen <= stamp < seen + _SEEN_EVERY):
                     seen = stamp
                     self._take(topic, stamp, deserialize_message(data, kind))
@@ -179,13 +186,11 @@ class Monitor:
                 if due:
                     self._tell()
 
-        node.create_subscription(
-            kind, self.full_name(topic), take_bytes if raw else take,
-            LATCHED if topic == self._target else _DEPTH, raw=raw)
+        return take
 
-    def _on_sensed(self, data: bytes) -> None:
+    def _note_sensed(self, nanoseconds: int) -> None:
         with self.arrived:
-            self.stamps[MEASURED] = read_serialized_stamp(data)
+            self.stamps[MEASURED] = to_seconds(nanoseconds)
             self._tell()
 
     def _take(self, topic: str, stamp: float, message: Any) -> None:
@@ -331,8 +336,7 @@ def is_due(stamp: float, due: float) -> bool:
     return stamp >= due or (math.isfinite(due) and round(stamp * 1e9) >= round(due * 1e9))
 
 
-def read_serialized_stamp(data: bytes) -> float:
-    """Return the stamp of a serialised message that begins with a header."""
-    seconds, nanoseconds = struct.unpack_from(
-        '<iI' if data[1] & _LITTLE_ENDIAN else '>iI', data, 4)
-    return float(seconds + nanoseconds * 1e-9)
+def to_seconds(stamp: int) -> float:
+    """Return a stamp (ns) in seconds, as quantities.read_stamp has that of a message."""
+    seconds, nanoseconds = divmod(stamp, SECOND_NS)
+    return seconds + nanoseconds * 1e-9

@@ -197,7 +197,8 @@ def start_fleet(processes: Processes, order: Order, orders: Mapping[str, Order])
     kept: dict[str, int] = {}
     moved: dict[str, str] = {}
     for name in orders:
-        of_one = moved_truth(orders[name].sensed_by)
+        of_one = moved_truth(orders[name].sensed_by) | (
+            {COMMAND: RELAYED} if order.flown_by.external else {})
         moved |= {f'{name}/{topic}': f'{name}/{truth}' for topic, truth in of_one.items()}
         kept |= peers.kept_messages(
             f'{namespace}/{name}', [of_one.get(topic, topic) for topic in peers.TELEMETRY])
@@ -206,7 +207,8 @@ def start_fleet(processes: Processes, order: Order, orders: Mapping[str, Order])
         'command_timeout': 0.0, 'namespaces': list(orders), **kept,
         'physics_rate': order.given_physics_rate,
         **_gains_of(order.scenario.vehicles[0].initial),
-        **fleet_start([one.initial for one in order.scenario.vehicles])}, moved), is_last=True)
+        **fleet_start({one.name: one.initial for one in order.scenario.vehicles})}, moved),
+        is_last=True)
     _wait_until_open(processes)
     for name, one in orders.items():
         _start_sensors(processes, one, f'{name}.sensors_node')

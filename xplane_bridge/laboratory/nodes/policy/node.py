@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 import math
 import time
@@ -24,6 +24,7 @@ from typing import Any
 
 from nav_msgs.msg import Odometry
 import numpy as np
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.bridges.conversions.masks import Mask
@@ -31,22 +32,21 @@ from xplane_bridge.bridges.conversions.message_numbers import NUMBERS
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.bridges.nodes.common.running import run
-from xplane_bridge.bridges.nodes.common.spinning import handle_waiting
 from xplane_bridge.bridges.nodes.common.stamps import write_stamp
 from xplane_bridge.bridges.nodes.common.waiting import StampedCommands
-from xplane_bridge.bridges.nodes.vehicle.updates import nanoseconds, Updates
+from xplane_bridge.bridges.nodes.vehicle.updates import nanoseconds
 from xplane_bridge.laboratory.control.policy.action import ATTITUDE, CONTROLS, TARGET
 from xplane_bridge.laboratory.control.policy.load import load
 from xplane_bridge.laboratory.control.policy.observation import SIZE, SLICES, TOPICS, Vector
 from xplane_bridge.laboratory.control.targets import Target, with_changes
+from xplane_bridge.laboratory.nodes.messages.newest import NewestState, STATE
 from xplane_bridge.laboratory.nodes.messages.targets import read_changes, TARGET_MASK
 from xplane_bridge.laboratory.nodes.policy.parameters import PolicyParameters
 from xplane_bridge.msg import AirData, AttitudeCommand, AutopilotTarget, FlightControls
 
 # What policy_node receives of the vehicle: an observation, from its common topics.
 
-_STATE = 'imu/data'
-_KINDS = {'fix': NavSatFix, 'air_data': AirData, 'odom': Odometry, _STATE: Imu}
+_KINDS = {'fix': NavSatFix, 'air_data': AirData, 'odom': Odometry, STATE: Imu}
 _DEPTH = 10
 # What is older than this is not used; the bridge's watchdog then acts.
 _OLDEST = 0.5
@@ -68,20 +68,15 @@ class NewestObservation:
     ) -> None:
         self.observation: Vector = np.zeros(SIZE)
         self._heard = heard
-        self._used = [topic for topic in _KINDS if topic in used or topic == _STATE]
+        self._used = [topic for topic in _KINDS if topic in used or topic == STATE]
         self._at = dict.fromkeys(_KINDS, -math.inf)
         # In lockstep nothing is late by the clock: the simulation waits.
         self._oldest = 3600.0 if lockstep else _OLDEST_SENSED if sensors else _OLDEST
-        awaited = (_STATE,) if sensors else tuple(_KINDS)
-        self._updates = Updates(awaited, self._take_update)
-        # What sensors publish before imu/data.
-        self._before: list[Any] = []
-        for topic, kind in _KINDS.items():
-            waits = lockstep and topic in awaited
-            made = node.make_command(
-                kind, topic, partial(self._gather if waits else self._take, topic), _DEPTH)
-            if lockstep and not waits:
-                self._before.append(made)
+        awaited = (STATE,) if sensors else tuple(_KINDS)
+        self._newest = NewestState(
+            partial(node.make_command, depth=_DEPTH, raw=True),
+            {topic: (kind, partial(self._take, topic)) for topic, kind in _KINDS.items()},
+            awaited if lockstep else ())
 
     @property
     def missing(self) -> list[str]:
@@ -92,24 +87,14 @@ class NewestObservation:
     @property
     def waits_for(self) -> list[str]:
         """Return what the newest update still lacks, in lockstep."""
-        return self._updates.waits_for
+        return self._newest.waits_for
 
-    def _gather(self, topic: str, message: Any) -> None:
-        self._updates.add(nanoseconds(message), topic, message)
-
-    def _take_update(self, stamp: int, update: Mapping[str, Any]) -> None:
-        for subscription in self._before:
-            handle_waiting(subscription)
-        # imu/data is the last of them.
-        for topic in _KINDS:
-            if topic in update:
-                self._take(topic, update[topic])
-
-    def _take(self, topic: str, message: Any) -> None:
+    def _take(self, topic: str, data: bytes, stamp: int) -> None:
+        message = deserialize_message(data, _KINDS[topic])
         self.observation[SLICES[topic]] = NUMBERS[topic](message)
         self._at[topic] = time.monotonic()
-        if topic == _STATE:
-            self._heard(nanoseconds(message))
+        if topic == STATE:
+            self._heard(stamp)
 
 
 AUTOPILOT_TARGET = 'policy/command/target'

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-A flight of several aircraft through ROS, in lockstep: one simulator_node, an autopilot for each.
+A flight of several aircraft through ROS, in lockstep: one simulator_node, a controller for each.
 
 All have one clock: a frame waits until each aircraft was commanded. Where something is due for one
 of them, or for what binds them, all autopilots hold their commands until that is done. So it is
@@ -22,7 +22,7 @@ done by the same states in each flight, whatever the order in which messages arr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -35,34 +35,45 @@ from typing import Any, NamedTuple
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus
+from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.links.claim import claim
-from xplane_bridge.bridges.nodes.common.spinning import handle_waiting
 from xplane_bridge.bridges.nodes.vehicle.controls import EXPERIMENT
-from xplane_bridge.common.timing import HALF_STAMP
+from xplane_bridge.common.timing import HALF_STAMP, SECOND_NS
 from xplane_bridge.laboratory.control import gains
 from xplane_bridge.laboratory.control.gains import Gains
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.policy.observation import Numbers
 from xplane_bridge.laboratory.control.policy.observation import Vector as Observation
-from xplane_bridge.laboratory.flights.analysis.quantities import TARGET
+from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, TARGET
 from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
 from xplane_bridge.laboratory.flights.flight import Display, FlightState
 from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.scenario.flown_by import described
 from xplane_bridge.laboratory.flights.script import ExperimentError, Script
 from xplane_bridge.laboratory.nodes.flight.actions import numbers_to_measurement, Observer
 from xplane_bridge.laboratory.nodes.flight.alone import check_free
+from xplane_bridge.laboratory.nodes.flight.controllers import ControlledVehicle
 from xplane_bridge.laboratory.nodes.flight.flight import choose_namespace, RosFlight
-from xplane_bridge.laboratory.nodes.flight.launch import start_autopilot, start_recorder
-from xplane_bridge.laboratory.nodes.flight.monitor import read_serialized_stamp
+from xplane_bridge.laboratory.nodes.flight.launch import (
+    start_autopilot,
+    start_controller,
+    start_recorder,
+)
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.simulation import observing, start_fleet
+from xplane_bridge.laboratory.nodes.flight.started import wait_for
 from xplane_bridge.laboratory.nodes.flight.steppers import InLockstep
 from xplane_bridge.laboratory.nodes.flight.vehicle import Vehicle
+from xplane_bridge.laboratory.nodes.messages.newest import Handler, NewestState, STATE
+from xplane_bridge.laboratory.nodes.messages.serialized import (
+    air_data,
+    attitude,
+    body_velocity,
+    position,
+)
 from xplane_bridge.laboratory.sensors.altimeter import Altimeter
 from xplane_bridge.msg import AirData
 
@@ -72,7 +83,7 @@ _DEPTH = 50
 # So many messages (as of half a minute) wait for somebody who asks; then those that are older than
 # any which may still come are taken.
 _MOST_WAITING = 4000
-_OLD = 1.0
+_OLD = SECOND_NS
 _KINDS = {'fix': NavSatFix, 'air_data': AirData, 'odom': Odometry}
 
 
@@ -85,27 +96,23 @@ class NewestMeasurements:
     were handled. All methods may be called while the node spins.
     """
 
-    def __init__(self, node: Node, namespace: str, lock: Any) -> None:
-        self._lock = lock
-        self._waiting: list[tuple[float, int, str, bytes]] = []
+    def __init__(
+        self, node: Node, namespace: str, lock: Any, heard: Callable[[int], None]
+    ) -> None:
+        self._lock, self._heard = lock, heard
+        self._waiting: list[tuple[int, int, str, bytes]] = []
         self._altimeter = Altimeter()
         self._place = (math.nan, math.nan)
         self._air = (math.nan, math.nan)
         self._imu = self._odom = b''
-        self._before = [
-            node.create_subscription(
-                kind, f'{namespace}/{topic}', partial(self._keep, order, topic), _DEPTH, raw=True)
-            for order, (topic, kind) in enumerate(_KINDS.items())]
-
-    def take_imu(self, data: bytes) -> None:
-        """Take what the sensors publish last: a serialised imu/data."""
-        for subscription in self._before:
-            handle_waiting(subscription)
-        with self._lock:
-            if not self._imu or read_serialized_stamp(data) >= read_serialized_stamp(self._imu):
-                self._imu = data
-            if len(self._waiting) > _MOST_WAITING:
-                self._take(read_serialized_stamp(data) - _OLD)
+        self._imu_stamp = self._odom_stamp = -1
+        handlers: dict[str, tuple[type, Handler]] = {
+            topic: (kind, partial(self._keep, order, topic))
+            for order, (topic, kind) in enumerate(_KINDS.items())}
+        NewestState(
+            lambda kind, topic, handler: node.create_subscription(
+                kind, f'{namespace}/{topic}', handler, _DEPTH, raw=True),
+            {**handlers, STATE: (Imu, self._on_imu)}, (STATE,))
 
     def place(self) -> Vector:
         """Return latitude and longitude (deg; NaN without a fix), m above the ellipsoid."""
@@ -118,29 +125,34 @@ class NewestMeasurements:
         with self._lock:
             self._take()
             imu, odom = self._imu, self._odom
+            is_odom_new = self._odom_stamp >= self._imu_stamp
         roll = pitch = heading = v_east = v_north = v_up = math.nan
         rates = (math.nan, math.nan, math.nan)
-        if imu:
-            message = deserialize_message(imu, Imu)
-            turned, turning = message.orientation, message.angular_velocity
-            # Imu.msg: -1 says that there is none.
-            if message.angular_velocity_covariance[0] != -1.0:
-                rates = axes.flu_to_frd((turning.x, turning.y, turning.z))
-            if message.orientation_covariance[0] != -1.0:
-                orientation = (turned.w, turned.x, turned.y, turned.z)
-                roll, pitch, yaw = axes.quaternion_to_euler(orientation)
-                heading = axes.yaw_to_heading(yaw)
-                if odom and read_serialized_stamp(odom) >= read_serialized_stamp(imu):
-                    body = deserialize_message(odom, Odometry).twist.twist.linear
-                    v_east, v_north, v_up = axes.rotate(orientation, (body.x, body.y, body.z))
+        if imu and (found := attitude(imu)) is not None:
+            orientation, turning = found
+            rates = axes.flu_to_frd(turning)
+            roll, pitch, yaw = axes.quaternion_to_euler(orientation)
+            heading = axes.yaw_to_heading(yaw)
+            if odom and is_odom_new:
+                v_east, v_north, v_up = axes.rotate(orientation, body_velocity(odom)[0])
         indicated, true = self._air
         return Measurement(
             roll, -pitch, heading, *rates, self._altimeter.altitude, indicated, true, v_up,
             math.atan2(v_east, v_north), math.hypot(v_east, v_north), math.nan, math.nan)
 
-    def _keep(self, order: int, topic: str, data: bytes) -> None:
+    def _on_imu(self, data: bytes, stamp: int) -> None:
+        """Take what the sensors publish last."""
         with self._lock:
-            self._waiting.append((read_serialized_stamp(data), order, topic, data))
+            if stamp >= self._imu_stamp:
+                self._imu, self._imu_stamp = data, stamp
+            if len(self._waiting) > _MOST_WAITING:
+                self._take(stamp - _OLD)
+        # Who waits for the state finds all that is known of it.
+        self._heard(stamp)
+
+    def _keep(self, order: int, topic: str, data: bytes, stamp: int) -> None:
+        with self._lock:
+            self._waiting.append((stamp, order, topic, data))
 
     def _take(self, until: float = math.inf) -> None:
         self._waiting.sort(key=lambda one: one[:2])
@@ -150,17 +162,15 @@ class NewestMeasurements:
             if stamp >= until:
                 later.append(one)
             elif topic == 'fix':
-                fix = deserialize_message(data, NavSatFix)
-                is_valid = fix.status.status != NavSatStatus.STATUS_NO_FIX
-                self._place = (fix.latitude, fix.longitude) if is_valid else (math.nan, math.nan)
-                self._altimeter.take_fix(fix.altitude if is_valid else math.nan)
+                is_valid, (latitude, longitude, altitude) = position(data)
+                self._place = (latitude, longitude) if is_valid else (math.nan, math.nan)
+                self._altimeter.take_fix(altitude if is_valid else math.nan)
             elif topic == 'air_data':
-                air = deserialize_message(data, AirData)
-                indicated, true = air.indicated_airspeed, air.true_airspeed
+                indicated, true, pressure = air_data(data)
                 self._air = (true if math.isnan(indicated) else indicated, true)
-                self._altimeter.take_pressure(air.static_pressure)
+                self._altimeter.take_pressure(pressure)
             else:
-                self._odom = data
+                self._odom, self._odom_stamp = data, stamp
         self._waiting = later
 
 
@@ -181,14 +191,17 @@ class RosFleetFlight(MultiFlight['OneOfFleet']):
             replace(order, link=replace(order.link, namespace=namespace)), display)
         self._resources = ExitStack()
         self._resources.enter_context(claim(namespace))
-        recording = order.keep.recording or os.path.join(
-            self._resources.enter_context(tempfile.TemporaryDirectory()), 'flight.mcap')
+        scratch = self._resources.enter_context(tempfile.TemporaryDirectory())
+        recording = order.keep.recording or os.path.join(scratch, 'flight.mcap')
         self._recording = recording
+        # Of each that has one the controller has a log of its own.
+        self._log = order.keep.log or os.path.join(scratch, 'log')
+        log, _ = os.path.splitext(self._log)
         self.flights = {
             name: OneOfFleet(
-                replace(one, keep=replace(one.keep, recording=recording),
+                replace(one, keep=replace(one.keep, recording=recording, log=f'{log}.{name}.log'),
                         link=replace(one.link, namespace=f'{namespace}/{name}')),
-                self._news.of(name, leads=not number))
+                self._news.of(name, number))
             for number, (name, one) in enumerate(order.of_vehicles().items())}
 
     @property
@@ -223,16 +236,20 @@ class RosFleetFlight(MultiFlight['OneOfFleet']):
         check_free(node, [one.order.link.namespace for one in self.flights.values()])
         # Left before the node is: these end in order.
         self._at_once = use(ThreadPoolExecutor(len(self.flights), 'asks an aircraft'))
-        processes = use(Processes(order.keep.log or os.path.join(
-            use(tempfile.TemporaryDirectory()), 'log')))
+        processes = use(Processes(self._log))
         recorder = start_recorder(processes, self._display, self._recording, namespace)
         failures: dict[str, Sequence[str]] = {}
         for name, one in self.flights.items():
             one.launch(node, heard.monitors[name], processes, namespace, name, failures)
+        for name, one in self.flights.items():
+            self._whose = name
+            one.wait_for_controller(node)
         flying = start_fleet(
             processes, order, {name: one.order for name, one in self.flights.items()})
+        controllers = described(order.figures()) if order.flown_by.external else (
+            'autopilot_node')
         self._display.say(
-            f'{flying}{len(self.flights)} autopilot_node; {recorder.name} to {self._recording}')
+            f'{flying}{len(self.flights)} {controllers}; {recorder.name} to {self._recording}')
         if recorder.announced is not None:
             recorder.announced.wait()
         for name, one in self.flights.items():
@@ -249,7 +266,9 @@ class RosFleetFlight(MultiFlight['OneOfFleet']):
 
     def _monitors(self, node: Node) -> _Monitors:
         return _Monitors({
-            name: FleetObserver(node, one.order.link.namespace, bool(one.order.sensed_by))
+            name: FleetObserver(
+                node, one.order.link.namespace, ORDERED if one.order.flown_by.external else TARGET,
+                bool(one.order.sensed_by))
             for name, one in self.flights.items()})
 
     def _step(self, action: Sequence[float] | None, frames: int) -> FlightState:
@@ -310,19 +329,35 @@ class OneOfFleet(RosFlight):
         failures: dict[str, Sequence[str]],
     ) -> None:
         """
-        Start its autopilot; ``simulator`` is the namespace of simulator_node.
+        Start what flies it; ``simulator`` is the namespace of simulator_node.
 
         ``failures`` has the engines that have failed, of each aircraft: all write into it.
         """
         order = self.order
         self.telemetry = self._monitor = self._observer = monitor
         self._processes = processes
-        self.autopilot = start_autopilot(
-            processes, order, self._display, f'{name}.autopilot_node')
-        self._vehicle = _FleetVehicle(
-            node, order.link.namespace, monitor, processes, self.autopilot, lockstep=True,
-            simulator=simulator)
-        self._vehicle.failures = failures
+        autopilot = self.autopilot = start_autopilot(
+            processes, order, self._display, f'{name}.autopilot_node') if (
+            order.flown_by.needs_autopilot()) else None
+        vehicle: _FleetVehicle
+        if order.flown_by.external:
+            self._controller = start_controller(processes, order)
+            vehicle = _ControlledInFleet(
+                node, order.link.namespace, monitor, processes, self._controller, order.flown_by,
+                lockstep=True, simulator=simulator)
+        else:
+            vehicle = _FleetVehicle(
+                node, order.link.namespace, monitor, processes, autopilot, lockstep=True,
+                simulator=simulator)
+        vehicle.failures = failures
+        self._vehicle = vehicle
+
+    def wait_for_controller(self, node: Node) -> None:
+        """Wait until its controller, if that is not the autopilot, can be flown."""
+        order = self.order
+        if order.flown_by.external:
+            wait_for(self._controller, node, order.link.namespace, order.flown_by.targets,
+                     self._display.say)
 
     def get_ready(self) -> None:
         """Wait until all that it needs is connected."""
@@ -342,21 +377,20 @@ class OneOfFleet(RosFlight):
         """Return what binds it to the others."""
         assert self._vehicle is not None
         return RosMember(
-            self._vehicle, self._observer, self.script, gains.load(self.order.gains()))
+            self._vehicle, self._observer, self.script,
+            None if self.order.flown_by.external else gains.load(self.order.gains()))
 
 
 class FleetObserver(Observer):
     """Observes one aircraft of several; ``known`` is what its sensors say, None without any."""
 
-    def __init__(self, node: Node, namespace: str, sensors: bool) -> None:
-        super().__init__(node, namespace, True, TARGET, sensors)
-        self.known = NewestMeasurements(node, namespace, self.arrived) if sensors else None
+    def __init__(self, node: Node, namespace: str, target: str, sensors: bool) -> None:
+        self.known: NewestMeasurements | None = None
+        super().__init__(node, namespace, True, target, sensors)
 
-    def _on_sensed(self, data: bytes) -> None:
-        # Who waits for the state finds all that is known of it.
-        if self.known is not None:
-            self.known.take_imu(data)
-        super()._on_sensed(data)
+    def _observe_sensors(self, node: Node) -> None:
+        self.known = NewestMeasurements(
+            node, self._namespace, self.arrived, self._note_sensed)
 
 
 class RosMember(NamedTuple):
@@ -365,7 +399,7 @@ class RosMember(NamedTuple):
     vehicle: Vehicle
     observer: FleetObserver
     script: Script
-    gains: Gains
+    gains: Gains | None
 
     @property
     def place(self) -> Vector:
@@ -381,7 +415,7 @@ class RosMember(NamedTuple):
 
     @property
     def engaged(self) -> bool:
-        """Return whether its autopilot is engaged."""
+        """Return whether its controller is engaged."""
         return self.script.engaged
 
     @property
@@ -426,6 +460,10 @@ class _FleetVehicle(Vehicle):
             said = [text for name, text in self.monitor.diagnostics.items()
                     if name.endswith(_SIMULATION)]
         return f'the simulator is {said[0]}' if said else super().why()
+
+
+class _ControlledInFleet(_FleetVehicle, ControlledVehicle):
+    """One that a controller other than the autopilot flies."""
 
 
 class _Monitors(NamedTuple):

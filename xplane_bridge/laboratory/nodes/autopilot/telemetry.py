@@ -16,16 +16,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 import math
-import struct
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import Imu, NavSatFix, NavSatStatus, Range
+from sensor_msgs.msg import Imu, NavSatFix, Range
 
 from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
@@ -33,139 +32,19 @@ from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.latched import LATCHED
-from xplane_bridge.bridges.nodes.common.spinning import handle_waiting
-from xplane_bridge.bridges.nodes.vehicle.controls import CONTROLS_MASK
-from xplane_bridge.bridges.nodes.vehicle.updates import nanoseconds, Updates
-from xplane_bridge.common.controls import CONTROLS
-from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.laboratory.control.measurement import Measurement
+from xplane_bridge.laboratory.nodes.messages.newest import Handler, NewestState, STATE
+from xplane_bridge.laboratory.nodes.messages.serialized import (
+    air_data,
+    attitude,
+    body_velocity,
+    controls,
+    position,
+)
 from xplane_bridge.laboratory.sensors.altimeter import Altimeter
 from xplane_bridge.laboratory.sensors.range_finder import below
 from xplane_bridge.laboratory.sensors.topics import RANGE
 from xplane_bridge.msg import AirData, FlightControls
-
-# What autopilot_node needs of the vehicle's messages, read from their bytes.
-#
-# rclpy would convert all of them, covariances too, which takes ten times as long. The encoding is
-# that of all middlewares of ROS 2, OMG CDR.
-
-# A message's fields follow four bytes, and are aligned as from there.
-_BEGIN = 4
-_LITTLE, _BIG = 1, 0
-_BITS = tuple(CONTROLS_MASK.sum_of((name,)) for name in CONTROLS)
-_STAMP = _DOUBLE = 8
-_MASK = 4
-# Numbers of the pose and its covariance.
-_POSE = 7 + 36
-
-
-class _Formats(NamedTuple):
-    """The parts of messages in one byte order."""
-
-    stamp: struct.Struct
-    # The length of a text, and a mask.
-    number: struct.Struct
-    vector: struct.Struct
-    # Orientation and angular velocity, each with the first number of its covariance.
-    attitude: struct.Struct
-    controls: struct.Struct
-    # Indicated and true airspeed, and static pressure.
-    air: struct.Struct
-
-
-_FORMATS = {
-    number: _Formats._make(struct.Struct(order + code) for code in (
-        'iI', 'I', '3d', '4dd64x3dd', f'{len(CONTROLS)}d', '2d16xd'))
-    for number, order in ((_LITTLE, '<'), (_BIG, '>'))}
-
-
-def read_stamp(data: bytes) -> int:
-    """Return the stamp (ns) of a serialised message that begins with a header."""
-    seconds, rest = _FORMATS[data[1] & 1].stamp.unpack_from(data, _BEGIN)
-    return int(seconds * SECOND_NS + rest)
-
-
-def position(data: bytes) -> tuple[bool, Vector]:
-    """Return whether a serialised NavSatFix is a fix, and latitude, longitude and altitude."""
-    formats = _FORMATS.get(data[1])
-    if formats is None:
-        message = deserialize_message(data, NavSatFix)
-        status = message.status.status
-        place = message.latitude, message.longitude, message.altitude
-    else:
-        at = _behind_header(data, formats)
-        # An int8; a uint16 follows.
-        status = data[at] - 256 if data[at] > 127 else data[at]
-        place = formats.vector.unpack_from(data, _aligned(_aligned(at + 1, 2) + 2, _DOUBLE))
-    return status != NavSatStatus.STATUS_NO_FIX, place
-
-
-def air_data(data: bytes) -> tuple[float, float, float]:
-    """Return indicated and true airspeed, and static pressure, of a serialised AirData."""
-    formats = _FORMATS.get(data[1])
-    if formats is None:
-        message = deserialize_message(data, AirData)
-        return message.indicated_airspeed, message.true_airspeed, message.static_pressure
-    indicated, true, pressure = formats.air.unpack_from(
-        data, _aligned(_behind_header(data, formats), _DOUBLE))
-    return indicated, true, pressure
-
-
-def controls(data: bytes) -> Controls:
-    """Return those of a serialised FlightControls that its mask says are known."""
-    formats = _FORMATS.get(data[1])
-    if formats is None:
-        return Controls(**CONTROLS_MASK.known(deserialize_message(data, FlightControls)))
-    at = _aligned(_behind_header(data, formats), _MASK)
-    fields, = formats.number.unpack_from(data, at)
-    return Controls._make([
-        value if fields & bit else None for value, bit in zip(
-            formats.controls.unpack_from(data, _aligned(at + _MASK, _DOUBLE)), _BITS,
-            strict=True)])
-
-
-def attitude(data: bytes) -> tuple[Quaternion, Vector] | None:
-    """Return orientation and angular velocity of a serialised Imu; None if it lacks one."""
-    formats = _FORMATS.get(data[1])
-    if formats is None:
-        message = deserialize_message(data, Imu)
-        turned, rates = message.orientation, message.angular_velocity
-        x, y, z, w = turned.x, turned.y, turned.z, turned.w
-        p, q, r = rates.x, rates.y, rates.z
-        known = message.orientation_covariance[0], message.angular_velocity_covariance[0]
-    else:
-        x, y, z, w, first, p, q, r, second = formats.attitude.unpack_from(
-            data, _aligned(_behind_header(data, formats), _DOUBLE))
-        known = first, second
-    # Imu.msg: -1 says that there is none.
-    return None if -1.0 in known else ((w, x, y, z), (p, q, r))
-
-
-def body_velocity(data: bytes) -> tuple[Vector, str]:
-    """Return the linear velocity, body FLU, and the frame of the pose of a serialised Odometry."""
-    formats = _FORMATS.get(data[1])
-    if formats is None:
-        message = deserialize_message(data, Odometry)
-        twist = message.twist.twist.linear
-        return (twist.x, twist.y, twist.z), message.header.frame_id
-    size = formats.number.size
-    at = _BEGIN + _STAMP
-    length, = formats.number.unpack_from(data, at)
-    frame = bytes(data[at + size:at + size + length - 1]).decode()
-    at = _aligned(at + size + length, size)
-    length, = formats.number.unpack_from(data, at)
-    at = _aligned(at + size + length, _DOUBLE)
-    return formats.vector.unpack_from(data, at + _DOUBLE * _POSE), frame
-
-
-def _behind_header(data: bytes, formats: _Formats) -> int:
-    length, = formats.number.unpack_from(data, _BEGIN + _STAMP)
-    return _BEGIN + _STAMP + formats.number.size + int(length)
-
-
-def _aligned(at: int, size: int) -> int:
-    return at + -(at - _BEGIN) % size
-
 
 # The velocity of a vehicle that reports none (Huginn), from its positions.
 
@@ -216,7 +95,7 @@ _OLDEST = 0.5
 _OLDEST_SENSED = 2.5
 
 
-class NewestState:
+class AutopilotTelemetry:
     """
     The newest state of the vehicle.
 
@@ -235,16 +114,12 @@ class NewestState:
         self._altimeter = Altimeter()
         self._located_at = 0.0
         self._airspeed = (math.nan, 0.0)
-        self._awaited = _SENSED if sensors else UPDATE
-        self._updates = Updates(self._awaited, self._take_update)
         # In lockstep nothing is late by the clock: the simulation waits.
         self._oldest = _OLDEST if not sensors else math.inf if lockstep else _OLDEST_SENSED
-        # What sensors publish before imu/data.
-        self._before: list[Any] = []
         self._true_airspeed = math.nan
         self._imu = self._odom = b''
+        self._imu_stamp = self._odom_stamp = -1
         self._odom_at = 0.0
-        self._odom_stamp = -1
         # What the range finder has measured and not been used, its stamp, and the height by it.
         self._range: float | None = None
         self._range_at, self._range_stamp = 0.0, -1
@@ -254,26 +129,18 @@ class NewestState:
         self.reported = Controls()
         self.local: LocalFrame | None = None
         self.datum: LocalFrame | None = None
-        handlers = {
+        handlers: dict[str, tuple[type, Handler]] = {
             'fix': (NavSatFix, self._on_fix),
             'air_data': (AirData, self._on_air_data),
             'controls': (FlightControls, self._on_controls),
-            'imu/data': (Imu, self._on_imu),
+            STATE: (Imu, self._on_imu),
+            'odom': (Odometry, self._on_odom),
         }
-        self._handlers = {topic: handler for topic, (_, handler) in handlers.items()}
-        for topic, (kind, handler) in handlers.items():
-            waits = lockstep and topic in self._awaited
-            made = node.make_command(
-                kind, topic, partial(self._gather, topic) if waits else handler, 10, raw=True)
-            if lockstep and not waits:
-                self._before.append(made)
-        made = node.make_command(Odometry, 'odom', self._on_odom, 10, raw=True)
-        if self._before:
-            self._before.append(made)
         if sensors:
-            made = node.make_command(Range, RANGE, self._on_range, 10)
-            if lockstep:
-                self._before.append(made)
+            handlers[RANGE] = Range, self._on_range
+        self._newest = NewestState(
+            partial(node.make_command, depth=10, raw=True), handlers,
+            () if not lockstep else _SENSED if sensors else UPDATE)
         node.make_command(NavSatFix, 'datum', self._on_datum, LATCHED)
 
     @property
@@ -289,7 +156,7 @@ class NewestState:
     @property
     def waits_for(self) -> list[str]:
         """Return what the newest update still lacks, in lockstep."""
-        return self._updates.waits_for
+        return self._newest.waits_for
 
     def measure(self) -> Measurement | None:
         """Return the control law's input, or None while something is missing or stale."""
@@ -324,64 +191,48 @@ class NewestState:
 
     def _velocity(self, orientation: Quaternion, position: Vector) -> Vector | None:
         """Return the velocity over ground, east, north and up; None if it is not known."""
-        if (self._odom_stamp >= read_stamp(self._imu) if self._lockstep
+        if (self._odom_stamp >= self._imu_stamp if self._lockstep
                 else time.monotonic() - self._odom_at < _OLDEST):
             velocity, self.odom_frame = body_velocity(self._odom)
             # What a simulator does not report is 0, and no aircraft in flight has that.
             if any(velocity):
                 return axes.rotate(orientation, velocity)
-        return self._derivative.update(position, read_stamp(self._imu) * 1e-9)
+        return self._derivative.update(position, self._imu_stamp * 1e-9)
 
     def _height_above_ground(self, orientation: Quaternion) -> float:
         """Return it by the range finder: infinity if out of range, NaN if it is not known."""
         if self._range is not None:
             self._height, self._range = below(self._range, orientation), None
-        age = ((read_stamp(self._imu) - self._range_stamp) * 1e-9 if self._lockstep
+        age = ((self._imu_stamp - self._range_stamp) * 1e-9 if self._lockstep
                else time.monotonic() - self._range_at)
         return self._height if age < _OLDEST else math.nan
 
-    def _gather(self, topic: str, data: bytes) -> None:
-        self._updates.add(read_stamp(data), topic, data)
-
-    def _take_update(self, stamp: int, update: Mapping[str, Any]) -> None:
-        for subscription in self._before:
-            handle_waiting(subscription)
-        if 'odom' in update:
-            self._odom, self._odom_stamp = update['odom'], stamp
-        for name, handle in self._handlers.items():
-            if name in update:
-                handle(update[name])
-
-    def _on_fix(self, data: bytes) -> None:
+    def _on_fix(self, data: bytes, stamp: int) -> None:
         is_valid, self._place = position(data)
         # Without a position too: then the barometer has the altitude.
         self._altimeter.take_fix(self._place[2] if is_valid else math.nan)
         self._located_at = time.monotonic()
 
-    def _on_air_data(self, data: bytes) -> None:
+    def _on_air_data(self, data: bytes, stamp: int) -> None:
         indicated, self._true_airspeed, pressure = air_data(data)
         self._altimeter.take_pressure(pressure)
         self._airspeed = (
             self._true_airspeed if math.isnan(indicated) else indicated, time.monotonic())
 
-    def _on_controls(self, data: bytes) -> None:
+    def _on_controls(self, data: bytes, stamp: int) -> None:
         self.reported = controls(data)
 
-    def _on_imu(self, data: bytes) -> None:
-        self._imu = data
-        self._heard(read_stamp(data))
+    def _on_imu(self, data: bytes, stamp: int) -> None:
+        self._imu, self._imu_stamp = data, stamp
+        self._heard(stamp)
 
-    def _on_odom(self, data: bytes) -> None:
-        stamp = read_stamp(data)
-        if self._lockstep and 'odom' in self._awaited:
-            self._updates.add(stamp, 'odom', data)
-        else:
-            self._odom, self._odom_at, self._odom_stamp = data, time.monotonic(), stamp
+    def _on_odom(self, data: bytes, stamp: int) -> None:
+        self._odom, self._odom_at, self._odom_stamp = data, time.monotonic(), stamp
 
-    def _on_range(self, message: Range) -> None:
+    def _on_range(self, data: bytes, stamp: int) -> None:
         # A simulator in lockstep repeats a state until it is commanded.
-        if (stamp := nanoseconds(message)) != self._range_stamp:
-            self._range, self._range_stamp = message.range, stamp
+        if stamp != self._range_stamp:
+            self._range, self._range_stamp = deserialize_message(data, Range).range, stamp
             self._range_at = time.monotonic()
 
     def _on_datum(self, message: NavSatFix) -> None:
