@@ -233,6 +233,16 @@ def test_an_autopilot_in_turns_tells_nothing():
 
 def test_what_was_not_excited_is_said_beside_what_was():
     found = identify([flight()], synthetic.AIRFRAME)
-    assert found.forms.keys() == {'longitudinal', 'speed'}
-    assert found.refused.keys() == {'lateral'}
+    assert found.forms.keys() == {'longitudinal'}
+    assert found.refused.keys() == {'lateral', 'speed'}
     assert 'no excitation' in found.refused['lateral']
+    # Within seconds an airspeed hardly changes, unless the throttle does.
+    assert found.refused['speed'].startswith(
+        'speed: the throttle hardly moves, and no manoeuvre is as long as 15 s (the longest: 9.9 s)')
+
+
+def test_a_long_glide_shows_what_the_airspeed_does():
+    glide = synthetic.longitudinal(seconds=16.0).measured
+    found = identify([FlightSignals('flight.csv', glide.times, glide.values, (
+        Manoeuvre('3211_elevator', 0.0, 16.0),))], synthetic.AIRFRAME)
+    assert 'the throttle hardly moves' not in found.refused.get('speed', '')

@@ -102,6 +102,8 @@ _STEEPEST = 0.2
 _PART_OF_STEP, _PART_OF_SAMPLE = 0.3, 0.2
 # Drag and thrust act on the airspeed within seconds: of fewer, a drift of a sensor looks as they.
 _SHORTEST_PATH = 8.0
+# Where no throttle moves, the airspeed changes so slowly that it takes so many seconds.
+_SHORTEST_GLIDE = 15.0
 
 
 @dataclass(frozen=True)
@@ -334,6 +336,13 @@ def _with_speed(
 ) -> Identified:
     for motion in motions:
         check_flow(LONGITUDINAL, motion)
+    longest = max(float(motion.times[-1] - motion.times[0]) for motion in motions)
+    if longest < _SHORTEST_GLIDE and not any(
+            moved(motion.measured, 'throttle') for motion in motions):
+        raise IdentificationError(
+            f'{SPEED.name}: the throttle hardly moves, and no manoeuvre is as long as '
+            f'{_SHORTEST_GLIDE:g} s (the longest: {longest:.1f} s): what the airspeed does is not '
+            'told from a drift')
     regression, fit = by_speed(motions, others, _late(SPEED, motions, step))
     check_regression(fit.form, motions, regression)
     return Identified(motions, regression, fit)
