@@ -238,7 +238,8 @@ def test_what_was_not_excited_is_said_beside_what_was():
     assert 'no excitation' in found.refused['lateral']
     # Within seconds an airspeed hardly changes, unless the throttle does.
     assert found.refused['speed'].startswith(
-        'speed: the throttle hardly moves, and no manoeuvre is as long as 15 s (the longest: 9.9 s)')
+        'speed: the throttle hardly moves, and no manoeuvre is as long as 15 s (the longest: '
+        '9.9 s)')
 
 
 def test_a_long_glide_shows_what_the_airspeed_does():
