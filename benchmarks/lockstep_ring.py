@@ -24,7 +24,7 @@ all messages as bytes.
 as many laws (``member NUMBER``), and the next round begins when all have answered.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from queue import SimpleQueue
 import socket
@@ -34,8 +34,10 @@ import time
 from typing import Any
 
 import rclpy
+from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.task import Future
 from sensor_msgs.msg import Imu
 from shortest import usual
@@ -72,6 +74,12 @@ def spin(prepare: Callable[[Node, Future], Any]) -> None:
     del kept
     node.destroy_node()
     rclpy.shutdown()
+
+
+def await_taken(publishers: Sequence[Publisher]) -> None:
+    """Wait for the others to take the message that ends them: with its node it would be gone."""
+    for publisher in publishers:
+        publisher.wait_for_all_acked(Duration(seconds=10.0))
 
 
 def member(number: int) -> None:
@@ -144,6 +152,7 @@ def link(port: int, subscribers: int = 1) -> None:
             message.header.stamp.sec = -1
             publish()
             end.send(b'')
+            await_taken(publishers)
             stop.set_result(None)
 
         node.create_subscription(Imu, 'back', go_on, 1)
@@ -191,6 +200,7 @@ class Fleet:
             message.header.stamp.sec = self._rounds.get()
             for publisher in self._publishers:
                 publisher.publish(message)
+        await_taken(self._publishers)
         self._stop.set_result(None)
 
     def _go_on(self, prefix: str, answer: Imu) -> None:

@@ -56,6 +56,12 @@ def test_tests_lie_in_the_folder_of_what_they_test():
     assert not list((ROOT / 'test').glob('test_*.py'))
 
 
+def test_no_two_files_of_tests_have_one_name():
+    # They are collected as modules of their name alone: one of two would end the run.
+    names = [path.name for path in (ROOT / 'test').rglob('test_*.py')]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_each_page_is_in_one_of_the_four_groups_or_about_the_wire():
     pages = {path.relative_to(DOCS) for path in DOCS.rglob('*.md')} - {Path('index.md')}
     assert {page.parts[0] for page in pages} == GROUPS | {'wire'}
