@@ -23,6 +23,7 @@ import synthetic
 
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
+from xplane_bridge.laboratory.identification import identify as identify_module
 from xplane_bridge.laboratory.identification.estimation.output_error import foretold
 from xplane_bridge.laboratory.identification.identify import identify
 from xplane_bridge.laboratory.identification.motion.equations import Derivative, HELD
@@ -131,6 +132,19 @@ def test_surfaces_of_the_other_form_that_do_nothing_are_in_no_model():
     found = identified_with_ailerons(1e-6)
     assert not found.forms['longitudinal'].fit.beside
     assert 'accounted_for' not in as_mapping(found)['forms']['longitudinal']
+
+
+def test_a_wider_form_that_does_not_converge_refuses_nothing(monkeypatch):
+    whole = identify_module.output_error
+
+    def searched(form, *arguments, **options):
+        if 'aileron' in form.controls and form.name == 'longitudinal':
+            raise IdentificationError('the output error does not converge')
+        return whole(form, *arguments, **options)
+
+    monkeypatch.setattr(identify_module, 'output_error', searched)
+    found = identified_with_ailerons(-0.5)
+    assert not found.forms['longitudinal'].fit.beside
 
 
 def test_commands_and_deflections_are_not_mixed():

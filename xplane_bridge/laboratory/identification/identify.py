@@ -358,7 +358,11 @@ def _with_more(
     start = equation_error(wider, motions)
     if start.collinearity.is_too_much:
         return form
-    fit = output_error(wider, motions, start, step, late=_late(form, motions, step))
+    try:
+        fit = output_error(wider, motions, start, step, late=_late(form, motions, step))
+    except IdentificationError:
+        # What does not even converge is not certain.
+        return form
     return form._replace(controls=(*form.controls, *(
         name for name in names if _acts(fit, name))))
 
