@@ -100,8 +100,8 @@ def test_a_deflection_is_enough_without_its_command(tmp_path, has_map):
     for name in ('elevator', 'aileron', 'rudder'):
         values[f'{name}_deflection'] = 0.4 * values.pop(name)
     path = written(tmp_path, {'time': exact.times, **values}, 'csv')
-    entries = mapped('\n'.join(
-        f'{name}: {{column: {name}}}' for name in ('time', *values)), tmp_path) if has_map else None
+    text = '\n'.join(f'{name}: {{column: {name}}}' for name in ('time', *values))
+    entries = mapped(text, tmp_path) if has_map else None
     found = with_surfaces(read_table(path, entries))
     assert found.surfaces == {'elevator', 'aileron', 'rudder'}
     np.testing.assert_allclose(found.values['elevator'], 0.4 * exact.values['elevator'])
