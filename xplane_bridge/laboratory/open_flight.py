@@ -45,7 +45,7 @@ def open_flight(
     # Only what a flight needs is imported: ROS, or a simulator in this process.
     several = bool(order.scenario.vehicles)
     if order.sim == CORE and several:
-        from xplane_bridge.laboratory.flights.fleet.flight import FleetFlight
+        from xplane_bridge.laboratory.flights.fleet import FleetFlight
         return FleetFlight(order, display or Silent())
     if order.sim == CORE:
         from xplane_bridge.laboratory.flights.core import CoreFlight

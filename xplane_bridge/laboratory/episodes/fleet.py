@@ -60,7 +60,7 @@ from xplane_bridge.laboratory.episodes.reward import (
     Termination,
     TrackingReward,
 )
-from xplane_bridge.laboratory.flights.fleet.flight import FleetFlight
+from xplane_bridge.laboratory.flights.fleet import FleetFlight
 from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import CORE, FlownBy, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals

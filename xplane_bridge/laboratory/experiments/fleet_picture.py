@@ -34,7 +34,7 @@ from xplane_bridge.common.drawing import (
 )
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.analysis.together import Tracks
-from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
+from xplane_bridge.laboratory.flights.fleet import MultiFlight
 from xplane_bridge.laboratory.flights.flight import Flight
 
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, TEAL)

@@ -19,14 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import math
-from typing import Any
 
 import numpy as np
 from rclpy.node import Node
 
-from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent
-from xplane_bridge.bridges.conversions.message_numbers import NUMBERS
 from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.bridges.nodes.vehicle.controls import EXPERIMENT
@@ -34,40 +31,18 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.timing import FRAME, HALF_STAMP
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.path import PathFollower
-from xplane_bridge.laboratory.control.policy.observation import INDEX, SIZE, SLICES, Vector
-from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED
+from xplane_bridge.laboratory.control.policy.observation import SIZE, SLICES, Vector
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.laboratory.flights.observed import target_numbers
 from xplane_bridge.laboratory.flights.script import ExperimentError
 from xplane_bridge.laboratory.nodes.flight.lockstep import LockstepClient
-from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
+from xplane_bridge.laboratory.nodes.flight.observer import numbers_to_measurement, Observer
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle
 
 # How often a silence is looked at, in seconds.
 _TICK = 0.1
-
-
-class Observer(Monitor):
-    """A monitor that also keeps the newest numbers of each topic, as an observation."""
-
-    def __init__(
-        self, node: Node, namespace: str, lockstep: bool, target: str = ORDERED,
-        sensors: bool = False,
-    ) -> None:
-        self._newest = np.zeros(SIZE)
-        super().__init__(node, namespace, lockstep, target, sensors)
-
-    def _take(self, topic: str, stamp: float, message: Any) -> None:
-        if topic in NUMBERS:
-            self._newest[SLICES[topic]] = NUMBERS[topic](message)
-        super()._take(topic, stamp, message)
-
-    def observation(self) -> Vector:
-        """Return the newest numbers, a copy."""
-        with self.arrived:
-            return self._newest.copy()
 
 
 class LawVehicle(FlownByLaw, Vehicle):
@@ -218,22 +193,3 @@ class LawVehicle(FlownByLaw, Vehicle):
         return self.monitor.history(self.began, {
             f'command_{name}': Series(times - self.began, column)
             for name, column in zip(FLOWN, columns, strict=True) if len(times)})
-
-
-def numbers_to_measurement(seen: Vector) -> Measurement:
-    """Return what autopilot_node would know of an observation; NaN is unknown."""
-    x, y, z, w, p, q, r, *_ = seen[SLICES['imu/data']].tolist()
-    _, _, altitude = seen[SLICES['fix']].tolist()
-    east, north, *_ = seen[SLICES['odom']].tolist()
-    first = INDEX['odom.twist.twist.linear.x']
-    v_x, v_y, v_z = seen[first:first + 3].tolist()
-    indicated, true, *_ = seen[SLICES['air_data']].tolist()
-    roll = pitch = yaw = v_east = v_north = v_up = math.nan
-    if any((x, y, z, w)):
-        roll, pitch, yaw = axes.quaternion_to_euler((w, x, y, z))
-        if any((v_x, v_y, v_z)):
-            v_east, v_north, v_up = axes.rotate((w, x, y, z), (v_x, v_y, v_z))
-    return Measurement(
-        roll, -pitch, axes.yaw_to_heading(yaw), *axes.flu_to_frd((p, q, r)), altitude,
-        indicated or true, true or math.nan, v_up, math.atan2(v_east, v_north),
-        math.hypot(v_east, v_north), east, north)

@@ -52,11 +52,12 @@ from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.flights.script import Script
 from xplane_bridge.laboratory.nodes.flight import recorders
 from xplane_bridge.laboratory.nodes.flight import start as real_start
-from xplane_bridge.laboratory.nodes.flight.actions import LawVehicle, Observer
+from xplane_bridge.laboratory.nodes.flight.actions import LawVehicle
 from xplane_bridge.laboratory.nodes.flight.alone import check_free, CLOCK, FOUND_WITHIN
 from xplane_bridge.laboratory.nodes.flight.bridges import check_namespace
 from xplane_bridge.laboratory.nodes.flight.launch import start_vehicle
 from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
+from xplane_bridge.laboratory.nodes.flight.observer import Observer
 from xplane_bridge.laboratory.nodes.flight.procedures import Procedures
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.simulation import observing, start_simulation

@@ -22,38 +22,32 @@ done by the same states in each flight, whatever the order in which messages arr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
-import math
 import os
 import tempfile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rclpy.node import Node
-from sensor_msgs.msg import Imu, NavSatFix
 
-from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.links.claim import claim
 from xplane_bridge.bridges.nodes.vehicle.controls import EXPERIMENT
-from xplane_bridge.common.timing import HALF_STAMP, SECOND_NS
+from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.laboratory.control import gains
 from xplane_bridge.laboratory.control.gains import Gains
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.policy.observation import Numbers
 from xplane_bridge.laboratory.control.policy.observation import Vector as Observation
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, TARGET
-from xplane_bridge.laboratory.flights.fleet.multi_flight import MultiFlight
+from xplane_bridge.laboratory.flights.fleet import MultiFlight
 from xplane_bridge.laboratory.flights.flight import Display, FlightState
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.flown_by import described
 from xplane_bridge.laboratory.flights.script import ExperimentError, Script
-from xplane_bridge.laboratory.nodes.flight.actions import numbers_to_measurement, Observer
 from xplane_bridge.laboratory.nodes.flight.alone import check_free
 from xplane_bridge.laboratory.nodes.flight.controllers import ControlledVehicle
 from xplane_bridge.laboratory.nodes.flight.flight import choose_namespace, RosFlight
@@ -62,117 +56,12 @@ from xplane_bridge.laboratory.nodes.flight.launch import (
     start_controller,
     start_recorder,
 )
+from xplane_bridge.laboratory.nodes.flight.observer import FleetObserver, numbers_to_measurement
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.simulation import observing, start_fleet
 from xplane_bridge.laboratory.nodes.flight.started import wait_for
 from xplane_bridge.laboratory.nodes.flight.steppers import InLockstep
 from xplane_bridge.laboratory.nodes.flight.vehicle import Vehicle
-from xplane_bridge.laboratory.nodes.messages.newest import Handler, NewestState, STATE
-from xplane_bridge.laboratory.nodes.messages.serialized import (
-    air_data,
-    attitude,
-    body_velocity,
-    position,
-)
-from xplane_bridge.laboratory.sensors.altimeter import Altimeter
-from xplane_bridge.msg import AirData
-
-# What an aircraft of a fleet knows of itself by its sensors, from their topics, in lockstep.
-
-_DEPTH = 50
-# So many messages (as of half a minute) wait for somebody who asks; then those that are older than
-# any which may still come are taken.
-_MOST_WAITING = 4000
-_OLD = SECOND_NS
-_KINDS = {'fix': NavSatFix, 'air_data': AirData, 'odom': Odometry}
-
-
-class NewestMeasurements:
-    """
-    The newest that the sensors of a vehicle below a namespace have delivered.
-
-    That is what its autopilot has. Messages are taken in the order of their stamps when somebody
-    asks, which is while the simulation waits: so equal flights know the same, however the messages
-    were handled. All methods may be called while the node spins.
-    """
-
-    def __init__(
-        self, node: Node, namespace: str, lock: Any, heard: Callable[[int], None]
-    ) -> None:
-        self._lock, self._heard = lock, heard
-        self._waiting: list[tuple[int, int, str, bytes]] = []
-        self._altimeter = Altimeter()
-        self._place = (math.nan, math.nan)
-        self._air = (math.nan, math.nan)
-        self._imu = self._odom = b''
-        self._imu_stamp = self._odom_stamp = -1
-        handlers: dict[str, tuple[type, Handler]] = {
-            topic: (kind, partial(self._keep, order, topic))
-            for order, (topic, kind) in enumerate(_KINDS.items())}
-        NewestState(
-            lambda kind, topic, handler: node.create_subscription(
-                kind, f'{namespace}/{topic}', handler, _DEPTH, raw=True),
-            {**handlers, STATE: (Imu, self._on_imu)}, (STATE,))
-
-    def place(self) -> Vector:
-        """Return latitude and longitude (deg; NaN without a fix), m above the ellipsoid."""
-        with self._lock:
-            self._take()
-            return (*self._place, self._altimeter.altitude)
-
-    def measurement(self) -> Measurement:
-        """Return what a control law knows by that; NaN is unknown."""
-        with self._lock:
-            self._take()
-            imu, odom = self._imu, self._odom
-            is_odom_new = self._odom_stamp >= self._imu_stamp
-        roll = pitch = heading = v_east = v_north = v_up = math.nan
-        rates = (math.nan, math.nan, math.nan)
-        if imu and (found := attitude(imu)) is not None:
-            orientation, turning = found
-            rates = axes.flu_to_frd(turning)
-            roll, pitch, yaw = axes.quaternion_to_euler(orientation)
-            heading = axes.yaw_to_heading(yaw)
-            if odom and is_odom_new:
-                v_east, v_north, v_up = axes.rotate(orientation, body_velocity(odom)[0])
-        indicated, true = self._air
-        return Measurement(
-            roll, -pitch, heading, *rates, self._altimeter.altitude, indicated, true, v_up,
-            math.atan2(v_east, v_north), math.hypot(v_east, v_north), math.nan, math.nan)
-
-    def _on_imu(self, data: bytes, stamp: int) -> None:
-        """Take what the sensors publish last."""
-        with self._lock:
-            if stamp >= self._imu_stamp:
-                self._imu, self._imu_stamp = data, stamp
-            if len(self._waiting) > _MOST_WAITING:
-                self._take(stamp - _OLD)
-        # Who waits for the state finds all that is known of it.
-        self._heard(stamp)
-
-    def _keep(self, order: int, topic: str, data: bytes, stamp: int) -> None:
-        with self._lock:
-            self._waiting.append((stamp, order, topic, data))
-
-    def _take(self, until: float = math.inf) -> None:
-        self._waiting.sort(key=lambda one: one[:2])
-        later = []
-        for one in self._waiting:
-            stamp, _, topic, data = one
-            if stamp >= until:
-                later.append(one)
-            elif topic == 'fix':
-                is_valid, (latitude, longitude, altitude) = position(data)
-                self._place = (latitude, longitude) if is_valid else (math.nan, math.nan)
-                self._altimeter.take_fix(altitude if is_valid else math.nan)
-            elif topic == 'air_data':
-                indicated, true, pressure = air_data(data)
-                self._air = (true if math.isnan(indicated) else indicated, true)
-                self._altimeter.take_pressure(pressure)
-            else:
-                self._odom, self._odom_stamp = data, stamp
-        self._waiting = later
-
 
 _SIMULATION = 'simulator_node: simulation'
 
@@ -379,18 +268,6 @@ class OneOfFleet(RosFlight):
         return RosMember(
             self._vehicle, self._observer, self.script,
             None if self.order.flown_by.external else gains.load(self.order.gains()))
-
-
-class FleetObserver(Observer):
-    """Observes one aircraft of several; ``known`` is what its sensors say, None without any."""
-
-    def __init__(self, node: Node, namespace: str, target: str, sensors: bool) -> None:
-        self.known: NewestMeasurements | None = None
-        super().__init__(node, namespace, True, target, sensors)
-
-    def _observe_sensors(self, node: Node) -> None:
-        self.known = NewestMeasurements(
-            node, self._namespace, self.arrived, self._note_sensed)
 
 
 class RosMember(NamedTuple):
