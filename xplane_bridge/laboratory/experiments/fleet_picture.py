@@ -34,7 +34,6 @@ from xplane_bridge.common.drawing import (
 )
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.analysis.together import Tracks
-from xplane_bridge.laboratory.flights.fleet import MultiFlight
 from xplane_bridge.laboratory.flights.flight import Flight
 
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, TEAL)
@@ -54,9 +53,7 @@ def draw_fleet(flown: Flight, path: str, title: str) -> None:
     Raises ImportError if matplotlib is missing.
     """
     pyplot = drawing.pyplot()
-    assert isinstance(flown, MultiFlight)
     fleet = flown.order.scenario.fleet
-    assert fleet is not None
     histories, tracks = flown.histories(), flown.tracks()
     colours = {name: _COLOURS[at % len(_COLOURS)] for at, name in enumerate(histories)}
     figure = pyplot.figure(figsize=(13, 10), layout='constrained')
@@ -83,13 +80,13 @@ def _quantity(histories: Mapping[str, History], name: str, factor: float) -> dic
 
 
 def _draw_paths(
-    axes: Any, tracks: Tracks, colours: Mapping[str, str], flown: MultiFlight[Any]
+    axes: Any, tracks: Tracks, colours: Mapping[str, str], flown: Flight
 ) -> None:
     for name, colour in colours.items():
         east, north, _ = tracks.positions(name).T
         axes.plot(east, north, color=colour, linewidth=1.2, label=name)
         axes.plot(east[:1], north[:1], 'o', color=colour, markersize=4)
-        if flown.flights[name].crash is not None:
+        if flown.vehicles[name].script.crash is not None:
             axes.plot(east[-1:], north[-1:], 'X', color=CRASH, markersize=11, label='crash')
         for meeting in flown.meetings:
             if meeting.first == name:

@@ -216,11 +216,13 @@ class Order:
 
     def of_vehicles(self) -> dict[str, Order]:
         """
-        Return the order of each aircraft by its name, if the scenario has several.
+        Return the order of each aircraft by its name: of one alone this one, by ''.
 
-        All have the same weather, gusts included; the errors of their sensors are their own.
+        Several have the same weather, gusts included; the errors of their sensors are their own.
         """
         sensors = self.scenario.sensors
+        if not self.scenario.vehicles:
+            return {'': self}
         return {
             one.name: replace(
                 self, vehicle=number, scenario=replace(one, sensors=one.sensors or sensors))
@@ -234,8 +236,8 @@ class Order:
 
     def facts(self) -> dict[str, Any]:
         """Return what a recording says of its flight, as plain data; aircraft also by name."""
-        of_vehicles = {name: one.model for name, one in self.of_vehicles().items()}
-        return {'scenario': self.scenario.name, 'aircraft': of_vehicles or self.model,
+        models = {name: one.model for name, one in self.of_vehicles().items()}
+        return {'scenario': self.scenario.name, 'aircraft': models.get('', models),
                 'seed': self.seed, 'settings': self.figures(), **self.keep.facts}
 
     def figures(self) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def test_an_autopilot_that_dies_is_named():
     with open_flight(order) as flight:
         flight.start()
         flight.step(frames=1)
-        os.kill(flight.flights['wing'].autopilot.pid, signal.SIGKILL)
+        os.kill(flight.vehicles['wing'].autopilot.pid, signal.SIGKILL)
         flight.fly()
         assert flight.state is FlightState.FAILED
         assert 'wing.autopilot_node ended with code -9' in flight.why

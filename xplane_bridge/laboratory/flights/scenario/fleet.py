@@ -22,7 +22,7 @@ scenario for each aircraft, and what binds them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import math
 import re
 from typing import Any
@@ -76,8 +76,8 @@ class Station:
 class Fleet:
     """What binds the aircraft of a scenario: ``stations`` by the name of who holds them."""
 
-    stations: Mapping[str, Station]
-    midair: Midair
+    stations: Mapping[str, Station] = field(default_factory=dict)
+    midair: Midair = Midair()
 
 
 def read_names(items: Sequence[Any]) -> list[str]:

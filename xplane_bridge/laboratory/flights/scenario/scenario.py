@@ -103,7 +103,7 @@ class Scenario:
     sensors: str = ''
     runway: ChartedRunway | None = None
     vehicles: tuple[Scenario, ...] = ()
-    fleet: Fleet | None = None
+    fleet: Fleet = Fleet()
     expect_crash: bool = False
     physics_rate: int = 0
     is_one_of_many: bool = False

@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import math
 
 import numpy as np
@@ -35,6 +35,7 @@ from xplane_bridge.laboratory.control.policy.observation import SIZE, SLICES, Ve
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.laboratory.flights.observed import target_numbers
+from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.script import ExperimentError
 from xplane_bridge.laboratory.nodes.flight.lockstep import LockstepClient
 from xplane_bridge.laboratory.nodes.flight.observer import numbers_to_measurement, Observer
@@ -50,37 +51,39 @@ class LawVehicle(FlownByLaw, Vehicle):
     A vehicle that this process flies frame by frame, as CoreVehicle is.
 
     ``observe`` takes the state that waits; then either ``command_of_law`` or ``own_command``
-    returns what ``fly_on`` flies a frame with. In lockstep a frame ends with its one command; in
-    real time it lasts until the next state. ``time`` is, in lockstep, in seconds since the first
-    state, not rounded as stamps are; in real time it is the stamp. ``began`` is that of the first
-    state. Failures raise what Vehicle says.
+    returns what ``fly_on`` commands, and ``arrive`` waits for the next state. In lockstep a frame
+    ends with its one command; in real time it lasts until the next state. ``time`` is, in
+    lockstep, in seconds since the first state, not rounded as stamps are; in real time it is the
+    stamp. ``began`` is that of the first state. Failures raise what Vehicle says.
     """
 
     target_qos = LATCHED
 
     def __init__(
-        self, node: Node, namespace: str, monitor: Observer, processes: Processes, law: ControlLaw,
-        lockstep: bool, simulated: bool,
+        self, node: Node, order: Order, monitor: Observer, processes: Processes, law: ControlLaw,
+        simulator: str = '', failures: dict[str, Sequence[str]] | None = None,
     ) -> None:
         super().__init__(
-            node, namespace, monitor, processes, None, lockstep, recorded=False, own=[EXPERIMENT])
+            node, order, monitor, processes, simulator, failures, own=[EXPERIMENT])
         self.law = law
         self.began = self.time = 0.0
-        self._observer = monitor
-        self._simulated = simulated
-        self._lockstep = LockstepClient(self) if lockstep else None
+        self._lockstep = LockstepClient(self) if self.lockstep else None
         self._stamp = -math.inf
         self._seen = np.zeros(SIZE)
         self._commanded: list[tuple[float, ...]] = []
 
     # Before the flight.
 
-    def begin(self) -> None:
-        """Wait for the first state."""
-        self.wait_until_ready(self._simulated)
+    def wait_until_ready(self, needs_simulator: bool) -> list[str]:
+        """Wait until all participants are connected; return the topics that arrive."""
+        arrived = super().wait_until_ready(needs_simulator)
         stamps = self.monitor.stamps
         if not self._has_started(lambda: 'odom' in stamps):
             raise self.lost(f'no message on odom; {self.why()}')
+        return arrived
+
+    def begin(self) -> None:
+        """Wait for the first state."""
         self._wait(-math.inf)
         self._first = self._stamp
         self.began = self.time = 0.0 if self.lockstep else self._stamp
@@ -108,17 +111,13 @@ class LawVehicle(FlownByLaw, Vehicle):
         found[np.isnan(found)] = 0.0
         return found
 
-    def truth(self) -> Vector:
-        """Return what it would be told without sensors."""
-        return self.observation()
-
     @property
     def is_open_loop(self) -> bool:
         """Return False: each frame is commanded."""
         return False
 
     def fly_on(self, command: Controls, frames: int = 1) -> None:
-        """Command the vehicle, and wait for the next state: one frame."""
+        """Command the vehicle for one frame."""
         self.check_alone()
         given = command.given()
         self._commanded.append((self._stamp, *(given.get(name, math.nan) for name in FLOWN)))
@@ -126,6 +125,14 @@ class LawVehicle(FlownByLaw, Vehicle):
             self._lockstep.command(given)
         elif given:
             self.command(self.make_command(given))
+
+    @property
+    def stamp(self) -> float:
+        """Return the stamp of the state that waits."""
+        return self._stamp
+
+    def arrive(self) -> None:
+        """Wait for the state that follows."""
         self._wait(self._stamp + HALF_STAMP)
         self.time = self.time + FRAME if self.lockstep else self._stamp
         self.crash = self.monitor.crashed(self._first, self._stamp)
@@ -187,8 +194,8 @@ class LawVehicle(FlownByLaw, Vehicle):
 
     # What is known.
 
-    def history(self) -> History:
-        """Return all that was measured, commanded and wanted, as a recording would have it."""
+    def heard_here(self) -> History:
+        """Return what was heard here, and commanded from here."""
         times, *columns = np.array(self._commanded).reshape(-1, 1 + len(FLOWN)).T
         return self.monitor.history(self.began, {
             f'command_{name}': Series(times - self.began, column)

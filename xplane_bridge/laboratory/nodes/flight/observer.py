@@ -45,7 +45,7 @@ from xplane_bridge.laboratory.nodes.messages.serialized import (
 from xplane_bridge.laboratory.sensors.altimeter import Altimeter
 from xplane_bridge.msg import AirData
 
-# What an aircraft of a fleet knows of itself by its sensors, from their topics, in lockstep.
+# What a vehicle knows of itself by its sensors, from their topics, in lockstep.
 
 _DEPTH = 50
 # So many messages (as of half a minute) wait for somebody who asks; then those that are older than
@@ -143,13 +143,18 @@ class NewestMeasurements:
 
 
 class Observer(Monitor):
-    """A monitor that also keeps the newest numbers of each topic, as an observation."""
+    """
+    A monitor that also keeps the newest numbers of each topic, as an observation.
+
+    ``known`` is what sensors say, None without any.
+    """
 
     def __init__(
         self, node: Node, namespace: str, lockstep: bool, target: str = ORDERED,
         sensors: bool = False,
     ) -> None:
         self._newest = np.zeros(SIZE)
+        self.known: NewestMeasurements | None = None
         super().__init__(node, namespace, lockstep, target, sensors)
 
     def _take(self, topic: str, stamp: float, message: Any) -> None:
@@ -162,13 +167,10 @@ class Observer(Monitor):
         with self.arrived:
             return self._newest.copy()
 
-
-class FleetObserver(Observer):
-    """Observes one aircraft of several; ``known`` is what its sensors say, None without any."""
-
-    def __init__(self, node: Node, namespace: str, target: str, sensors: bool) -> None:
-        self.known: NewestMeasurements | None = None
-        super().__init__(node, namespace, True, target, sensors)
+    def measurement(self) -> Measurement:
+        """Return what the vehicle knows of itself; NaN is unknown."""
+        return (numbers_to_measurement(self.observation()) if self.known is None
+                else self.known.measurement())
 
     def _observe_sensors(self, node: Node) -> None:
         self.known = NewestMeasurements(
