@@ -57,7 +57,7 @@ from xplane_bridge.laboratory.flights.scenario.start import simulated_start
 from xplane_bridge.laboratory.nodes.flight import recorders
 from xplane_bridge.laboratory.nodes.flight.bridges import bridge_parameters
 from xplane_bridge.laboratory.nodes.flight.flight import RosFlight
-from xplane_bridge.laboratory.nodes.flight.history import RecordedHistory
+from xplane_bridge.laboratory.nodes.flight.observer import RecordedHistory
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.vehicle import Vehicle
 from xplane_bridge.simulation.peers.registry import SIMULATORS

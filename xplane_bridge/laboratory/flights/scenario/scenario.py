@@ -267,14 +267,15 @@ def _fleet(name: str, content: Any) -> Scenario:
     """Return the scenario of several aircraft."""
     top = fields.mapping(
         content, 'the file', required=('duration', 'events', 'criteria', 'vehicles'),
-        optional=('description', 'initial', 'sensors', 'midair', 'physics_rate'))
+        optional=('description', 'initial', 'controller', 'sensors', 'midair', 'physics_rate'))
     duration = _duration(top)
     items = fields.items(top['vehicles'], 'vehicles')
     names = read_names(items)
     initial, common = parse_initial(top.get('initial', {})), _in_time(_events(top, duration))
+    contents = read_contents(items, top.get('initial', {}), duration, {
+        name: top[name] for name in ('controller',) if name in top})
     vehicles = []
-    for own, given in zip(
-            names, read_contents(items, top.get('initial', {}), duration), strict=True):
+    for own, given in zip(names, contents, strict=True):
         try:
             vehicles.append(_alone(own, given, common))
         except ScenarioError as error:

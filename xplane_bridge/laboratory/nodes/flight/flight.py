@@ -141,7 +141,8 @@ class RosFlight(Flight):
         node, heard = use(observing(
             EXPERIMENT, order.link.namespace, order.follows_clock, self._make_monitors))
         check_free(node, [one.link.namespace for one in self._orders.values()],
-                   order.flown_by.command == EXTERNAL, FOUND_WITHIN if self._is_named else 0.0)
+                   any(one.flown_by.command == EXTERNAL for one in self._orders.values()),
+                   FOUND_WITHIN if self._is_named else 0.0)
         # Left before the node is: these end in order.
         self._at_once = use(ThreadPoolExecutor(len(self._orders), 'asks a vehicle'))
         processes = self._processes = use(Processes(log))

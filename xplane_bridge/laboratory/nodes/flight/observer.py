@@ -12,11 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is known of a vehicle by its topics: all of a state, in numbers."""
+"""What is known of a vehicle: of a state by its topics, and of its flight by its recording."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 import math
 from typing import Any
@@ -29,11 +30,13 @@ from sensor_msgs.msg import Imu, NavSatFix
 from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.conversions.message_numbers import NUMBERS
-from xplane_bridge.common.timing import SECOND_NS
+from xplane_bridge.common.timing import ROUNDED_TIME, SECOND_NS
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.policy.observation import INDEX, SIZE, SLICES
 from xplane_bridge.laboratory.control.policy.observation import Vector as Observation
+from xplane_bridge.laboratory.flights.analysis import history as analysis
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED
+from xplane_bridge.laboratory.flights.analysis.series import Arrivals, History
 from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
 from xplane_bridge.laboratory.nodes.messages.newest import Handler, NewestState, STATE
 from xplane_bridge.laboratory.nodes.messages.serialized import (
@@ -194,3 +197,40 @@ def numbers_to_measurement(seen: Observation) -> Measurement:
         roll, -pitch, axes.yaw_to_heading(yaw), *axes.flu_to_frd((p, q, r)), altitude,
         indicated or true, true or math.nan, v_up, math.atan2(v_east, v_north),
         math.hypot(v_east, v_north), east, north)
+
+
+class RecordedHistory:
+    """
+    The history of a vehicle below a namespace, from a recording that is complete.
+
+    It is read in a thread of its own. ``begin`` is the stamp at which the scenario began;
+    ``heard`` has the newest stamp that was heard in flight of each topic.
+    """
+
+    def __init__(
+        self, recording: str, namespace: str, begin: float, heard: Mapping[str, float]
+    ) -> None:
+        self._heard = heard
+        reader = ThreadPoolExecutor(1, 'reader of the recording')
+        self._loading = reader.submit(analysis.load, recording, namespace, begin)
+        reader.shutdown(wait=False)
+
+    def read(self) -> History:
+        """Return it; ValueError, OSError or ImportError if it cannot be read."""
+        return self._loading.result()
+
+    def wait(self) -> None:
+        """Wait until the recording is needed no more."""
+        wait([self._loading])
+
+    def lacking(self) -> str:
+        """Return a sentence if it lacks what was heard in flight, or is cut."""
+        history = self.read()
+        if history.cut:
+            return history.cut
+        nothing = Arrivals(np.full(1, -math.inf), np.empty(0))
+        missing = {topic: stamp - float(history.topics.get(topic, nothing).stamps.max())
+                   for topic, stamp in self._heard.items()}
+        found = ', '.join(f'{topic} ({seconds:.3f} s)' for topic, seconds in missing.items()
+                          if seconds > ROUNDED_TIME)
+        return f'the recording lacks the end of {found}' if found else ''

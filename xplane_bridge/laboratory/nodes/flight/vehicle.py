@@ -57,9 +57,8 @@ from xplane_bridge.laboratory.flights.script import ExperimentError, Script
 from xplane_bridge.laboratory.nodes.flight import recorders
 from xplane_bridge.laboratory.nodes.flight.alone import Alone, FLYING
 from xplane_bridge.laboratory.nodes.flight.bridges import KEPT
-from xplane_bridge.laboratory.nodes.flight.history import RecordedHistory
 from xplane_bridge.laboratory.nodes.flight.monitor import MEASURED, Monitor
-from xplane_bridge.laboratory.nodes.flight.observer import Observer
+from xplane_bridge.laboratory.nodes.flight.observer import Observer, RecordedHistory
 from xplane_bridge.laboratory.nodes.flight.procedures import Procedures
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.sensors.faults import SENSOR_FAULTS
