@@ -142,8 +142,8 @@ def test_a_controller_of_ones_own_flies_one_of_two_and_holds_its_slot():
     assert [one.criterion for one in result.judgements if not one.passed] == [
         'min of separation of any two at least 62']
     # Led by headings, ten times per second.
-    assert len(np.unique(found['wing'].series['target_heading'].values)) > 20
-    assert found['wing'].series['target_airspeed'].values[-1] > 50.5
+    for quantity in ('target_heading', 'target_airspeed'):
+        assert len(np.unique(found['wing'].series[quantity].values)) > 20, quantity
 
 
 def test_actions_fly_each_of_two_as_in_one_process():

@@ -171,10 +171,7 @@ class ControlledVehicle(Vehicle):
                 self.conduct.pause(False, time.monotonic())
         elif on and not self.conduct.engaged:
             stamp = self._since()
-            self._held = {
-                'altitude': self.monitor.last('altitude'),
-                'heading': self.monitor.last('heading') % math.tau,
-                'airspeed': self.monitor.last('airspeed')}
+            self._held = self._known_state()
             with self._lock:
                 self.conduct.engage(stamp, time.monotonic())
             self._send(self._held, stamp)
@@ -184,6 +181,16 @@ class ControlledVehicle(Vehicle):
                 self.conduct.release(stamp, time.monotonic())
             self._publish(AutopilotTarget(fields=AutopilotTarget.RELEASE), stamp)
         self.engaged = on
+
+    def _known_state(self) -> dict[str, float]:
+        """Return the state that it knows: what sensors say is not the truth, and it holds that."""
+        if self.monitor.sensors:
+            now = self.measurement()
+            altitude, heading, airspeed = now.altitude, now.heading, now.airspeed
+        else:
+            altitude, heading, airspeed = map(
+                self.monitor.last, ('altitude', 'heading', 'airspeed'))
+        return {'altitude': altitude, 'heading': heading % math.tau, 'airspeed': airspeed}
 
     def set_target(self, values: Mapping[str, float]) -> None:
         """Set targets of the controller; it is sent all that it is to hold."""

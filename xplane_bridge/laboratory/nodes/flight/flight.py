@@ -170,12 +170,14 @@ class RosFlight(Flight):
             name: self._make_monitor(node, one) for name, one in self._orders.items()})
 
     def _make_monitor(self, node: Node, order: Order) -> Monitor:
-        flown_by = order.flown_by
-        # Of those who are commanded or led from here more is looked at.
-        kind = Observer if flown_by.actions or self.order.scenario.fleet.stations else Monitor
+        flown_by, sensors = order.flown_by, bool(order.sensed_by)
+        # Of those who are commanded or led from here, or told what they measure, more is known.
+        kind = Observer if (
+            flown_by.actions or self.order.scenario.fleet.stations
+            or (flown_by.external and sensors)) else Monitor
         return kind(
             node, order.link.namespace, order.link.lockstep,
-            ORDERED if flown_by.actions or flown_by.external else TARGET, bool(order.sensed_by))
+            ORDERED if flown_by.actions or flown_by.external else TARGET, sensors)
 
     def _launch(
         self, node: Node, monitors: Mapping[str, Monitor], processes: Processes, recording: str
