@@ -150,6 +150,8 @@ def test_who_has_its_own_goals_holds_no_slot():
      '    formation: {leader', 'vehicle wing: formation: its route would leave the slot'),
     ('{at: 2, change: {altitude: 20}}', '{at: 2, wind: [1, 0, 0]}',
      'vehicle lead: wind at 2 s: there is one weather for all; put it in the events of the file'),
+    ('{at: 2, change: {altitude: 20}}', '{at: 2, take_off: {height: 100}}',
+     'vehicle lead: take_off at 2 s: aircraft of a fleet neither take off nor land'),
     ('{at: 2, change: {altitude: 20}}', '{at: 2, chnage: {altitude: 20}}',
      "vehicle lead: events[0]: unknown name 'chnage'"),
     ('{heading_deg: 180.0}', '{forward: 1}',
