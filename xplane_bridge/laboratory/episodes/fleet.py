@@ -61,7 +61,7 @@ from xplane_bridge.laboratory.episodes.reward import (
     TrackingReward,
 )
 from xplane_bridge.laboratory.flights.flight import Flight, FlightState
-from xplane_bridge.laboratory.flights.order import CORE, FlownBy, Order
+from xplane_bridge.laboratory.flights.order import CORE, FlownBy, goes_in_lockstep, Link, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
@@ -100,13 +100,14 @@ class _Agent(NamedTuple):
 
 class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
     """
-    Fly a scenario for several, in this process; an agent is an aircraft, by its name.
+    Fly a scenario for several; an agent is an aircraft, by its name.
 
-    ``scenario`` is the name of one, a file, or a Scenario; ``level``, ``rounding``,
-    ``frames_per_step``, ``sensors``, ``aircraft`` and ``physics_rate`` are those of FlightEnv, for
-    each. ``reward`` and ``termination`` are called with the scenario of an aircraft at each reset,
-    and return what FlightEnv is given: by default TrackingReward and EnvelopeLeft. Raises
-    ValueError with a sentence for what cannot be flown.
+    ``scenario`` is the name of one, a file, or a Scenario; ``sim`` is 'core', in this process, or
+    'direct', through ROS in lockstep. ``level``, ``rounding``, ``frames_per_step``, ``sensors``,
+    ``aircraft`` and ``physics_rate`` are those of FlightEnv, for each. ``reward`` and
+    ``termination`` are called with the scenario of an aircraft at each reset, and return what
+    FlightEnv is given: by default TrackingReward and EnvelopeLeft. Raises ValueError with a
+    sentence for what cannot be flown.
 
     An agent observes all fields of FlightEnv, then OTHERS of each other aircraft, in their order
     and in truth. An episode begins when all are engaged.
@@ -120,12 +121,12 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         self, scenario: str | Scenario = 'crossing', level: str = 'target', rounding: str = '',
         frames_per_step: int = 6, reward: Made | None = None, termination: Made | None = None,
         sensors: str | None = None, aircraft: str | None = None,
-        physics_rate: int = 0, render_mode: str | None = None,
+        physics_rate: int = 0, render_mode: str | None = None, sim: str = CORE,
     ) -> None:
         check_arguments(
             scenario=scenario, frames_per_step=frames_per_step, reward=reward,
             termination=termination, render_mode=render_mode, level=level, rounding=rounding,
-            sensors=sensors or '', aircraft=aircraft or '')
+            sensors=sensors or '', aircraft=aircraft or '', sim=sim)
         if isinstance(scenario, str):
             scenario = scenarios.load(scenarios.find(scenario))
         if not scenario.vehicles:
@@ -134,8 +135,8 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         self.render_mode = render_mode
         self._usual = Start(aircraft=aircraft or '', sensors=sensors or '')
         self._order = Order(
-            scenario, CORE, FlownBy(actions=level), sensors=sensors or '', rounding=rounding,
-            physics_rate=physics_rate)
+            scenario, sim, FlownBy(actions=level), sensors=sensors or '', rounding=rounding,
+            physics_rate=physics_rate, link=Link(lockstep=goes_in_lockstep(sim)))
         if sentences := refusals(self._order):
             raise OrderError(sentences)
         self._action, self._frames = LEVELS[level], int(frames_per_step)

@@ -173,6 +173,24 @@ def test_actions_fly_each_of_two_as_in_one_process():
             assert np.abs(values - expected).max() < tolerance, (name, quantity)
 
 
+def test_agents_fly_through_ros_as_in_one_process():
+    pytest.importorskip('pettingzoo', reason='episodes of several need pettingzoo')
+    from xplane_bridge.laboratory.episodes.fleet import FleetEnv
+    content = {**CONTENT, 'vehicles': [
+        {'name': 'lead'}, {'name': 'wing', 'initial': {'right': 80.0}}],
+        'criteria': [{'separation': 'all', 'at_least': 70.0}]}
+    actions = {'lead': [1510.0, 1.6, 50.0], 'wing': [1490.0, 1.4, 52.0]}
+    found = []
+    for sim in ('core', 'direct'):
+        env = FleetEnv(parse('two', content), sim=sim)
+        env.reset(seed=5)
+        for _ in range(10):
+            seen, rewards, *_ = env.step(actions)
+        found.append(np.concatenate([*seen.values(), list(rewards.values())]))
+        env.close()
+    assert found[1] == pytest.approx(found[0], rel=1e-4, abs=1e-3)
+
+
 def test_an_autopilot_that_dies_is_named():
     order = Order(parse('two', {**CONTENT, 'duration': 600.0}), 'direct', link=IN_LOCKSTEP)
     with open_flight(order) as flight:
