@@ -195,12 +195,12 @@ class Flight(ABC):
         return '' if expected else self.crash_outcome
 
     def _first_crashed(self) -> tuple[str, FlownVehicle] | None:
-        first = None
-        earliest = math.inf
+        found, first = None, (math.inf, '')
         for name, vehicle in self.vehicles.items():
-            if (crash := vehicle.script.crash) is not None and crash.at < earliest:
-                first, earliest = (name, vehicle), crash.at
-        return first
+            # At the same time by its name: the order of the vehicles makes no difference.
+            if (crash := vehicle.script.crash) is not None and (crash.at, name) < first:
+                found, first = (name, vehicle), (crash.at, name)
+        return found
 
     @property
     @abstractmethod
