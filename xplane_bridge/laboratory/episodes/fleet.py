@@ -255,7 +255,7 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
     def close(self) -> None:
         """End the flight."""
         if self._flight is not None:
-            self._flight.close()
+            self._flight.retire()
 
     def _begin(self, order: Order) -> Flight:
         self.agents = []

@@ -347,6 +347,8 @@ def _refuse_recording(order: Order) -> Iterator[str]:
 def _refuse_actions(order: Order) -> Iterator[str]:
     if order.flown_by.actions and order.sensed_by:
         yield 'actions through ROS are flown without sensors: give sensors "none"'
+    if order.flown_by.actions and order.keep.recording:
+        yield f'flights by actions are recorded in {CORE} only: omit the recording'
     link, initial = order.link, order.scenario.initial
     if order.flown_by.actions and link.host and order.sim != DIRECT and (
             order.simulator.protocol.name != 'xplane_udp') and initial:
