@@ -78,7 +78,7 @@ class Listening(LiveView):
         """Ask who has subscribed, once the controller is engaged: then it needs no more."""
         flight = self._listened
         if flight is not None and flight.script.engaged and not self.heard:
-            self.heard = flight.heard_by_others(checklist.TOPICS)
+            self.heard = flight.vehicles[''].heard_by_others(checklist.TOPICS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -20,8 +20,17 @@ from argparse import ArgumentParser, Namespace
 
 from xplane_bridge.common.command_line import peer_port
 from xplane_bridge.laboratory.experiments.settings import LIVE_PORT
-from xplane_bridge.laboratory.flights.order import CORE, DIRECT, Link, make_flown_by, NO_WEB, Order
+from xplane_bridge.laboratory.flights.order import (
+    CORE,
+    DIRECT,
+    flown_alike,
+    Link,
+    make_flown_by,
+    NO_WEB,
+    Order,
+)
 from xplane_bridge.laboratory.flights.scenario import flown_by as controller
+from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario, ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import NO_SENSORS
 from xplane_bridge.laboratory.flights.scenario.untargeted import untargeted
@@ -118,6 +127,8 @@ def make_order(arguments: Namespace, scenario: Scenario) -> Order:
             f'a real simulator ({arguments.host}) does not support {", ".join(wanted)}: its '
             'protocol has none of that; omit --host to fly a simulator of this package')
     scenario = scenario.with_initial(given)
+    if arguments.controller == AUTOPILOT:
+        scenario = flown_alike(scenario)
     flown_by = make_flown_by(
         scenario, arguments.controller, tuple(arguments.controller_launch), arguments.policy,
         arguments.controller_timeout, arguments.guidance, not arguments.no_target)

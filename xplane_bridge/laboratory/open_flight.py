@@ -43,21 +43,14 @@ def open_flight(
     if sentences:
         raise OrderError(sentences)
     # Only what a flight needs is imported: ROS, or a simulator in this process.
-    several = bool(order.scenario.vehicles)
-    if order.sim == CORE and several:
-        from xplane_bridge.laboratory.flights.fleet.flight import FleetFlight
-        return FleetFlight(order, display or Silent())
     if order.sim == CORE:
         from xplane_bridge.laboratory.flights.core import CoreFlight
         return CoreFlight(order, display or Silent(), law)
-    through_ros = 'xplane_bridge.laboratory.nodes.flight'
     try:
-        module = import_module(
-            f'{through_ros}.fleet.flight' if several else f'{through_ros}.flight')
+        module = import_module('xplane_bridge.laboratory.nodes.flight.flight')
     except ModuleNotFoundError as error:
         raise ImportError(
             f'a flight on {order.sim} needs ROS 2 and a workspace in which this package is built: '
             f'there is no module {error.name}; {CORE} needs neither') from error
-    kind = module.RosFleetFlight if several else module.RosFlight
-    flight: Flight = kind(order, display or Silent())
+    flight: Flight = module.RosFlight(order, display or Silent())
     return flight

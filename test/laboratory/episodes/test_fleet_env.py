@@ -150,15 +150,15 @@ def test_it_flies_what_the_flight_by_actions_flies():
     alone.start()
     while alone.state is FlightState.READY:
         alone.step([*HOLD, *HOLD], 4)
-    assert alone.flights['high'].observation().tobytes() == seen['high'][:len(FIELDS)].tobytes()
+    assert alone.vehicles['high'].observation().tobytes() == seen['high'][:len(FIELDS)].tobytes()
 
 
 def test_options_are_of_each():
     env = FleetEnv(two())
     seen, _ = env.reset(seed=1, options={'wind': [0.0, 5.0, 0.0], 'sensors': 'consumer'})
     assert all(np.isfinite(one).all() for one in seen.values())
-    assert {one.order.sensed_by for one in env._flight.flights.values()} == {'consumer'}
-    assert env._flight.flights['high'].vehicle.state.wind_north == pytest.approx(5.0)
+    assert {one.order.sensed_by for one in env._flight.vehicles.values()} == {'consumer'}
+    assert env._flight.vehicles['high'].state.wind_north == pytest.approx(5.0)
     with pytest.raises(ValueError, match='wind'):
         env.reset(options={'wind': [1.0]})
     with pytest.raises(ValueError, match=r'call reset\(\) first'):

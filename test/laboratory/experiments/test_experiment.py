@@ -24,6 +24,7 @@ import signal
 import socket
 import sys
 import time
+from types import SimpleNamespace
 
 import experiment_table
 import numpy as np
@@ -56,6 +57,7 @@ from xplane_bridge.laboratory.flights.scenario.start import simulated_start
 from xplane_bridge.laboratory.nodes.flight import recorders
 from xplane_bridge.laboratory.nodes.flight.bridges import bridge_parameters
 from xplane_bridge.laboratory.nodes.flight.flight import RosFlight
+from xplane_bridge.laboratory.nodes.flight.observer import RecordedHistory
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.vehicle import Vehicle
 from xplane_bridge.simulation.peers.registry import SIMULATORS
@@ -251,21 +253,26 @@ def there_is_no_verdict_on_half_a_recording(prefix, capsys):
         keep=Keep(recording=str(prefix.with_suffix('.mcap'))))
     through_ros = RosFlight(order, Silent())
     through_ros.close()
-    through_ros.script = flown(order.scenario, 7).script
-    through_ros.script.begin = said['begin']
+    script = flown(order.scenario, 7).script
+    script.begin = said['begin']
     newest = said['begin'] + said['flown']
-    through_ros._heard = {'imu/data': newest, 'odom': newest}
-    made = Experiment(order, Files(log=f'{prefix}.log'), '')
-    assert report.report(made, through_ros, PASSED) == PASSED
-    through_ros._heard['odom'] += 0.5
-    assert report.report(made, through_ros, PASSED) == NOT_FLOWN
+
+    def reported(**heard):
+        """Return the exit code of the flight, in which this was heard last."""
+        recorded = RecordedHistory(order.keep.recording, '/experiment', script.begin, heard)
+        through_ros._bind({'': SimpleNamespace(
+            order=order, script=script, telemetry=None, history=recorded.read,
+            lacking=recorded.lacking)})
+        made = Experiment(order, Files(log=f'{prefix}.log'), '')
+        return report.report(made, through_ros, PASSED)
+
+    assert reported(fix=newest, odom=newest) == PASSED
+    assert reported(fix=newest, odom=newest + 0.5) == NOT_FLOWN
     assert 'the recording lacks the end of odom (0.5' in capsys.readouterr().err
     # All is in it, but that was its recorder's to say; others go by the index that it lacks.
     recording = prefix.with_suffix('.mcap')
     os.truncate(recording, recording.stat().st_size - 10)
-    through_ros._heard.clear()
-    through_ros._history = None
-    assert report.report(made, through_ros, PASSED) == NOT_FLOWN
+    assert reported() == NOT_FLOWN
     said = capsys.readouterr().err
     assert 'was not finished by its recorder' in said
     assert f'{recording} is completed up to there, with an index' in said
@@ -479,7 +486,8 @@ def test_a_response_that_is_lost_is_asked_for_again(ros):
 
     ros.observer.create_service(
         SetBool, '/autopilot/engage', answer, callback_group=ReentrantCallbackGroup())
-    vehicle = Vehicle(ros.observer, '', None, Processes(''))
+    order = Order(scenario.load(scenario.find('steps')), 'xpc')
+    vehicle = Vehicle(ros.observer, order, None, Processes(''))
     client = ros.observer.create_client(SetBool, '/autopilot/engage')
     assert vehicle.call(client, SetBool.Request(data=True), 'autopilot/engage').success
     assert len(requests) == 2

@@ -202,7 +202,7 @@ def test_a_viewer_sees_all_aircraft_of_a_fleet_where_they_are(tmp_path):
     assert (wing.x - lead.x, wing.y - lead.y, wing.z - lead.z) == pytest.approx(
         (east, north, up), abs=0.05)
     assert heard['/lead/state'][-1]['flight_time_s'] == 4.0
-    assert heard['/wing/state'][-1]['east_m'] == flight.flights['wing'].vehicle.last('east')
+    assert heard['/wing/state'][-1]['east_m'] == flight.vehicles['wing'].last('east')
     # The leader's newest states were never shown beside older ones of the other.
     for first, second in zip(heard['/lead/state'], heard['/wing/state'], strict=True):
         assert first['east_m'] - second['east_m'] == pytest.approx(0.0, abs=0.5)

@@ -15,6 +15,7 @@
 """The picture of a flight: a panel for what was measured, each with names and units."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,8 +23,11 @@ import pytest
 pytest.importorskip('matplotlib', reason='drawing needs matplotlib')
 
 from xplane_bridge.common import drawing
-from xplane_bridge.laboratory.experiments.picture import draw_flight
+from xplane_bridge.laboratory.control.formation import Slot
+from xplane_bridge.laboratory.experiments.picture import draw, draw_flight
 from xplane_bridge.laboratory.flights.analysis.series import make_flight, Series
+from xplane_bridge.laboratory.flights.analysis.together import Tracks
+from xplane_bridge.laboratory.flights.scenario.fleet import Fleet, Station
 
 TIMES = np.arange(10.0)
 
@@ -61,6 +65,32 @@ def test_a_crash_is_marked_where_and_when_it_was(tmp_path, monkeypatch):
     assert path.lines[-1].get_xydata().tolist() == [[0.9, 0.9]]
     assert len(others) == 4
     assert all(8.4 in axes.lines[-1].get_xdata() for axes in others)
+
+
+@pytest.mark.parametrize(('names', 'stations', 'labels'), [
+    ('abc', {'b': Station('a', Slot(-40.0, 40.0, 0.0), 0.0)}, [
+        'north, m', 'separation, m', 'distance from its slot, m']),
+    ('ab', {}, ['north, m', 'separation, m']), ('a', {}, ['north, m'])])
+def test_of_several_all_are_in_each_panel(tmp_path, monkeypatch, names, stations, labels):
+    found, fleet = [], Fleet(stations)
+    monkeypatch.setattr(drawing, 'save', lambda figure, files: found.append(figure))
+    histories = {name: make_flight(name, 0.0, {
+        quantity: Series(TIMES, at + TIMES / 1e4) for quantity, at in (
+            ('latitude', 47.0), ('longitude', 8.0 + number / 1e3), ('altitude', 500.0),
+            ('airspeed', 50.0), ('roll', 0.1))}, {}) for number, name in enumerate(names)}
+    alive, crashed = (SimpleNamespace(script=SimpleNamespace(crash=one)) for one in (None, 'it'))
+    draw(SimpleNamespace(
+        order=SimpleNamespace(scenario=SimpleNamespace(vehicles=(1,), fleet=fleet)),
+        histories=lambda: histories, tracks=lambda: Tracks(histories, fleet), meetings=[],
+        vehicles=dict.fromkeys(names, alive) | {names[-1]: crashed}),
+        str(tmp_path / 'fleet.png'), 'a fleet')
+    panels = found[0].axes
+    assert [one.get_ylabel() for one in panels] == [
+        *labels, 'altitude, m', 'indicated airspeed, m/s', 'roll, deg']
+    for one in panels[-3:]:
+        assert [line.get_label() for line in one.lines] == [*names]
+    assert panels[0].lines[-1].get_label() == 'crash'
+    assert panels[-1].lines[0].get_ydata()[0] == pytest.approx(np.degrees(0.1))
 
 
 def test_in_a_column_of_a_paper_panels_are_below_one_another(tmp_path, monkeypatch):

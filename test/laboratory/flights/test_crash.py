@@ -339,7 +339,7 @@ def test_a_fleet_is_the_same_however_many_frames_are_flown_at_once(frames):
             flight.step(frames=frames)
         assert flight.state is FlightState.CRASHED
         assert (flight.crashed, flight.flown) == ('low', flight.crash.at)
-        assert flight.flights['high'].flown == flight.flown
+        assert flight.vehicles['high'].script.flown == flight.flown
         found = [(one.criterion, one.value, one.passed, one.reached)
                  for one in flight.result().judgements]
         last = {name: history.series['altitude'].times[-1]

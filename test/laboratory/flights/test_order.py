@@ -91,6 +91,8 @@ def test_every_sentence_is_said_at_once(monkeypatch):
         'without target is not told: choose a scenario without that, such as turbulence']),
     (Order(STEPS, 'xpc', FlownBy(targets=False)), [
         '--no-target belongs to a controller of your own']),
+    (Order(STEPS, 'xpc', FlownBy(actions='controls'), link=Link(lockstep=True),
+           keep=Keep('a.mcap')), ['flights by actions are recorded in core only: omit']),
     (Order(STEPS, flown_by=FlownBy(actions='rates')), ["level: got 'rates', expected one of"]),
 ])
 def test_what_cannot_be_flown_is_said(order, sentences):

@@ -199,7 +199,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         after = self._truth = flight.truth()
         info = _info(flight)
         step = Step(flight.order.scenario, info['time'], before, values, after)
-        crash = flight.crash
+        crash = flight.crash if flight.state is FlightState.CRASHED else None
         reason = (checked_reason(self._termination(step)) if crash is None
                   else crash.outcome)
         reward = checked_reward(self._reward(step))

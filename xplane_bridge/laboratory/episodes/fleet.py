@@ -60,9 +60,8 @@ from xplane_bridge.laboratory.episodes.reward import (
     Termination,
     TrackingReward,
 )
-from xplane_bridge.laboratory.flights.fleet.flight import FleetFlight
-from xplane_bridge.laboratory.flights.flight import FlightState
-from xplane_bridge.laboratory.flights.order import CORE, FlownBy, Order
+from xplane_bridge.laboratory.flights.flight import Flight, FlightState
+from xplane_bridge.laboratory.flights.order import CORE, FlownBy, goes_in_lockstep, Link, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
@@ -101,13 +100,14 @@ class _Agent(NamedTuple):
 
 class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
     """
-    Fly a scenario for several, in this process; an agent is an aircraft, by its name.
+    Fly a scenario for several; an agent is an aircraft, by its name.
 
-    ``scenario`` is the name of one, a file, or a Scenario; ``level``, ``rounding``,
-    ``frames_per_step``, ``sensors``, ``aircraft`` and ``physics_rate`` are those of FlightEnv, for
-    each. ``reward`` and ``termination`` are called with the scenario of an aircraft at each reset,
-    and return what FlightEnv is given: by default TrackingReward and EnvelopeLeft. Raises
-    ValueError with a sentence for what cannot be flown.
+    ``scenario`` is the name of one, a file, or a Scenario; ``sim`` is 'core', in this process, or
+    'direct', through ROS in lockstep. ``level``, ``rounding``, ``frames_per_step``, ``sensors``,
+    ``aircraft`` and ``physics_rate`` are those of FlightEnv, for each. ``reward`` and
+    ``termination`` are called with the scenario of an aircraft at each reset, and return what
+    FlightEnv is given: by default TrackingReward and EnvelopeLeft. Raises ValueError with a
+    sentence for what cannot be flown.
 
     An agent observes all fields of FlightEnv, then OTHERS of each other aircraft, in their order
     and in truth. An episode begins when all are engaged.
@@ -121,12 +121,12 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         self, scenario: str | Scenario = 'crossing', level: str = 'target', rounding: str = '',
         frames_per_step: int = 6, reward: Made | None = None, termination: Made | None = None,
         sensors: str | None = None, aircraft: str | None = None,
-        physics_rate: int = 0, render_mode: str | None = None,
+        physics_rate: int = 0, render_mode: str | None = None, sim: str = CORE,
     ) -> None:
         check_arguments(
             scenario=scenario, frames_per_step=frames_per_step, reward=reward,
             termination=termination, render_mode=render_mode, level=level, rounding=rounding,
-            sensors=sensors or '', aircraft=aircraft or '')
+            sensors=sensors or '', aircraft=aircraft or '', sim=sim)
         if isinstance(scenario, str):
             scenario = scenarios.load(scenarios.find(scenario))
         if not scenario.vehicles:
@@ -135,8 +135,8 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         self.render_mode = render_mode
         self._usual = Start(aircraft=aircraft or '', sensors=sensors or '')
         self._order = Order(
-            scenario, CORE, FlownBy(actions=level), sensors=sensors or '', rounding=rounding,
-            physics_rate=physics_rate)
+            scenario, sim, FlownBy(actions=level), sensors=sensors or '', rounding=rounding,
+            physics_rate=physics_rate, link=Link(lockstep=goes_in_lockstep(sim)))
         if sentences := refusals(self._order):
             raise OrderError(sentences)
         self._action, self._frames = LEVELS[level], int(frames_per_step)
@@ -148,7 +148,7 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         self.observation_spaces = {name: box(observed) for name in self.possible_agents}
         self.action_spaces = {name: box(self._action.fields) for name in self.possible_agents}
         self._random = np.random.default_rng()
-        self._flight: FleetFlight | None = None
+        self._flight: Flight | None = None
         self._judges: dict[str, _Agent] = {}
         self._truths: dict[str, Numbers] = {}
         self._held: dict[str, tuple[float, ...]] = {}
@@ -188,7 +188,7 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
             whole, vehicles=tuple(apply_start(one, start) for one in whole.vehicles)),
             sensors=start.sensors or self._order.sensors))
         self.agents = list(self.possible_agents)
-        self._truths = {name: one.truth() for name, one in flight.flights.items()}
+        self._truths = {name: one.truth() for name, one in flight.vehicles.items()}
         return self._observed(flight, self.agents), {
             name: {'seed': flown, **_info(flight, name)} for name in self.agents}
 
@@ -216,7 +216,7 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
             self.agents = []
             raise flight.error
         before, self._truths = self._truths, {
-            name: one.truth() for name, one in flight.flights.items()}
+            name: one.truth() for name, one in flight.vehicles.items()}
         met = {name for one in flight.meetings for name in (one.first, one.second)} if (
             flight.state is FlightState.OVER
             and flight.flown < flight.order.scenario.duration) else ()
@@ -226,7 +226,7 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
             judge = self._judges[name]
             step = Step(judge.scenario, flight.time, before[name], self._held[name],
                         self._truths[name])
-            crash = flight.flights[name].crash
+            crash = flight.vehicles[name].script.crash
             reasons[name] = (
                 crash.outcome if crash is not None else 'mid-air' if name in met
                 else checked_reason(judge.termination(step)))
@@ -250,18 +250,17 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         return '\n'.join(
             f'{flight.time:7.2f} s  {name}  altitude {last("altitude"):7.1f} m  airspeed '
             f'{last("airspeed"):5.1f} m/s' for name, last in (
-                (name, one.vehicle.last) for name, one in flight.flights.items()))
+                (name, one.telemetry.last) for name, one in flight.vehicles.items()))
 
     def close(self) -> None:
         """End the flight."""
         if self._flight is not None:
-            self._flight.close()
+            self._flight.retire()
 
-    def _begin(self, order: Order) -> FleetFlight:
+    def _begin(self, order: Order) -> Flight:
         self.agents = []
         self.close()
         flight = open_flight(order)
-        assert isinstance(flight, FleetFlight)
         self._flight = flight
         if flight.start() is FlightState.FAILED:
             assert flight.error is not None
@@ -282,7 +281,7 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         self._held = self._held | {
             name: self._action.checked(actions[name]) for name in agents}
 
-    def _observed(self, flight: FleetFlight, agents: list[str]) -> dict[str, Vector]:
+    def _observed(self, flight: Flight, agents: list[str]) -> dict[str, Vector]:
         velocities = {name: _velocity(truth) for name, truth in self._truths.items()}
         found = {}
         for name in agents:
@@ -290,7 +289,7 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
             others = [number for other in self.possible_agents if other != name for number in (
                 *flight.offset(name, other),
                 *(its - mine for its, mine in zip(velocities[other], own, strict=True)))]
-            found[name] = np.concatenate((flight.flights[name].observation(), np.array(others)))
+            found[name] = np.concatenate((flight.vehicles[name].observation(), np.array(others)))
         return found
 
 
@@ -301,17 +300,17 @@ def _velocity(truth: Numbers) -> tuple[float, float, float]:
     return axes.rotate((w, x, y, z), (forward, left, up))
 
 
-def _info(flight: FleetFlight, name: str) -> dict[str, Any]:
-    return {'time': flight.time, 'engaged': flight.flights[name].script.engaged}
+def _info(flight: Flight, name: str) -> dict[str, Any]:
+    return {'time': flight.time, 'engaged': flight.vehicles[name].script.engaged}
 
 
-def _ending(flight: FleetFlight, name: str, reason: str) -> dict[str, Any]:
+def _ending(flight: Flight, name: str, reason: str) -> dict[str, Any]:
     """Return what is told of an agent's end."""
-    others = tuple(f'{one}: ' for one in flight.flights if one != name)
+    others = tuple(f'{one}: ' for one in flight.vehicles if one != name)
     judgements = [one for one in flight.result().judgements
                   if not one.criterion.startswith(others)]
     at_end = flight.flown == flight.order.scenario.duration
-    own = flight.flights[name].crash
+    own = flight.vehicles[name].script.crash
     return ({} if own is None else {'crash': own.plain()}) | {
         'reason': reason or (
             'the scenario is flown to its end' if at_end else

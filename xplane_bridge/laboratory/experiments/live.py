@@ -595,7 +595,7 @@ class _LiveVehicle:
 
 def served(experiment: Experiment) -> Live:
     """Start the live view of an experiment, and say where it is."""
-    live = Live(experiment.live, experiment.title, [*experiment.order.of_vehicles()] or [''])
+    live = Live(experiment.live, experiment.title, [*experiment.order.of_vehicles()])
     print(f'live at {live.address}: open it in Foxglove or Lichtblick, with the layout '
           f'{folder("view") / "foxglove_live.json"}', flush=True)
     return live

@@ -12,7 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Plot of a flight: path, responses, attitude, control activity, latency."""
+"""
+Plot of a flight: path, responses, attitude, control activity, latency.
+
+Of several vehicles: where all went, how near they came, who held his slot.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +29,13 @@ import numpy as np
 
 from xplane_bridge.common import drawing
 from xplane_bridge.common.drawing import (
+    BLUE,
     CRASH,
+    GREEN,
     GREY,
+    LIMIT,
     MEASURED,
+    ORANGE,
     PITCH,
     PURPLE,
     ROLL,
@@ -39,12 +47,16 @@ from xplane_bridge.common.drawing import (
 from xplane_bridge.laboratory.flights.analysis.frequency_response import COHERENT
 from xplane_bridge.laboratory.flights.analysis.history import compute_latency
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
+from xplane_bridge.laboratory.flights.analysis.together import Tracks
 from xplane_bridge.laboratory.flights.analysis.windows import Window
 from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.route import RouteFlight
 
 Lines = Mapping[str, tuple[Series, float, str]]
 """Curves by name, each with the factor to the unit that is drawn, and its colour."""
+
+Panels = Mapping[str, tuple[float, Callable[[Any], None]]]
+"""Panels of a column by name: their heights, 0 for none, and what draws them."""
 
 _DEGREES = 180.0 / math.pi
 _ANGLES = {'roll': ROLL, 'pitch': PITCH}
@@ -53,18 +65,42 @@ _LATENCIES = {'telemetry': ('fix', TEAL), 'loop': ('command/controls', PURPLE)}
 _RESPONSES = {'pitch_rate': PITCH, 'roll_rate': ROLL, 'yaw_rate': YAW, 'airspeed': THROTTLE}
 
 
+_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, TEAL)
+"""Of several vehicles, in turn."""
+# More names than these say nothing in a legend.
+_MOST_NAMED = 10
+_MOST_PAIRS = 6
+
+
 def draw(flown: Flight, path: str, title: str, inputs: Sequence[Window] = ()) -> None:
     """
-    Plot a flight of one aircraft or of several to a file, as its name ends: PNG, PDF or SVG.
+    Plot a flight of one vehicle or of several to a file, as its name ends: PNG, PDF or SVG.
 
     ``inputs`` are the test inputs of one. Raises ImportError if matplotlib is missing.
     """
-    if flown.order.scenario.vehicles:
-        from xplane_bridge.laboratory.experiments.fleet_picture import draw_fleet
-        draw_fleet(flown, path, title)
+    if not flown.order.scenario.vehicles:
+        draw_flight(flown.history(), path, title, flown.script.route, inputs,
+                    crash=math.nan if flown.crash is None else flown.crash.at)
         return
-    draw_flight(flown.history(), path, title, flown.script.route, inputs,
-                crash=math.nan if flown.crash is None else flown.crash.at)
+    fleet, histories, tracks = flown.order.scenario.fleet, flown.histories(), flown.tracks()
+    colours = dict(zip(histories, itertools.cycle(_COLOURS), strict=False))
+
+    def lines(quantity: str, factor: float, label: str) -> Callable[[Any], None]:
+        found = {name: (history.series[quantity], factor, colours[name])
+                 for name, history in histories.items()}
+        return lambda panel: _draw_lines(panel, found, label)
+
+    errors = {name: (tracks.formation_error(name), 1.0, colours[name]) for name in fleet.stations}
+    figure, _ = _draw_panels([
+        {'path': (2.0, lambda panel: _draw_paths(panel, tracks, colours, flown)),
+         'separation': (float(len(histories) > 1), lambda panel: _draw_separation(
+             panel, tracks, tuple(histories), fleet.midair.radius)),
+         'slot': (float(bool(errors)), lambda panel: _draw_lines(
+             panel, errors, 'distance from its slot, m'))},
+        {'altitude': (1.0, lines('altitude', 1.0, 'altitude, m')),
+         'airspeed': (1.0, lines('airspeed', 1.0, 'indicated airspeed, m/s')),
+         'attitude': (1.0, lines('roll', _DEGREES, 'roll, deg'))}], title)
+    drawing.save(figure, [path])
 
 
 def draw_flight(
@@ -81,7 +117,6 @@ def draw_flight(
 
     Raises ImportError if matplotlib is missing.
     """
-    pyplot = drawing.pyplot()
     series = flight.series
     # The commands, where known: they are the controller's output.
     which = 'command_' if len(series['command_elevator'].times) else ''
@@ -89,30 +124,24 @@ def draw_flight(
     controls = {name: (series[which + name], 1.0, colour) for name, colour in _CONTROLS.items()}
     latencies = {name: (compute_latency(flight, topic), 1e3, colour)
                  for name, (topic, colour) in _LATENCIES.items()}
-    swept = any(window.responses for window in inputs)
-    # Panels from top to bottom with their heights, column by column.
-    columns = [
-        {'path': 2.0 * _has(series['east']), 'controls': 1.5 * _any(controls),
-         'latency': 0.6 * _any(latencies)},
-        {**{name: _has(series[name]) for name in ('altitude', 'heading', 'airspeed')},
-         'attitude': _any(angles)},
-        {'magnitude': 2.0 * swept, 'phase': 2.0 * swept, 'coherence': float(swept)}]
-    figure, axes = _panels(pyplot, columns, width)
-    figure.suptitle(title, fontsize=13)
-    draw: dict[str, Callable[[Any], None]] = {
-        'path': lambda panel: _draw_path(panel, flight, route),
-        'altitude': lambda panel: _draw_response(panel, flight, 'altitude', 1.0, 'altitude, m'),
-        'heading': lambda panel: _draw_response(panel, flight, 'heading', _DEGREES,
-                                                'heading, deg'),
-        'airspeed': lambda panel: _draw_response(panel, flight, 'airspeed', 1.0,
-                                                 'indicated airspeed, m/s'),
-        'attitude': lambda panel: _draw_lines(panel, angles, 'attitude, deg'),
-        'controls': lambda panel: _draw_lines(
-            panel, controls, f'{"commands" if which else "controls"}, full deflection = 1'),
-        'latency': lambda panel: _draw_latency(panel, latencies)}
-    for name, panel in axes.items():
-        if name in draw:
-            draw[name](panel)
+    swept = 2.0 * any(window.responses for window in inputs)
+
+    def response(name: str, factor: float, label: str) -> tuple[float, Callable[[Any], None]]:
+        return _has(series[name]), lambda panel: _draw_response(
+            panel, flight, name, factor, label)
+
+    figure, axes = _draw_panels([
+        {'path': (2.0 * _has(series['east']), lambda panel: _draw_path(panel, flight, route)),
+         'controls': (1.5 * _any(controls), lambda panel: _draw_lines(
+             panel, controls, f'{"commands" if which else "controls"}, full deflection = 1')),
+         'latency': (0.6 * _any(latencies), lambda panel: _draw_latency(panel, latencies))},
+        {'altitude': response('altitude', 1.0, 'altitude, m'),
+         'heading': response('heading', _DEGREES, 'heading, deg'),
+         'airspeed': response('airspeed', 1.0, 'indicated airspeed, m/s'),
+         'attitude': (_any(angles), lambda panel: _draw_lines(panel, angles, 'attitude, deg'))},
+        # Drawn together, below.
+        {name: (height, lambda _: None) for name, height in (
+            ('magnitude', swept), ('phase', swept), ('coherence', swept / 2.0))}], title, width)
     for window in inputs:
         for name in axes.keys() & {'controls', 'attitude'}:
             axes[name].axvspan(window.begin, window.begin + window.event.lasts, color=GREY,
@@ -132,11 +161,14 @@ def _any(lines: Lines) -> float:
     return max(_has(series) for series, _, _ in lines.values())
 
 
-def _panels(
-    pyplot: Any, columns: Sequence[dict[str, float]], width: float
+def _draw_panels(
+    columns: Sequence[Panels], title: str, width: float = 0.0
 ) -> tuple[Any, dict[str, Any]]:
-    """Return a figure and its panels by name, those of no height omitted."""
-    shown = [{name: height for name, height in column.items() if height} for column in columns]
+    """Return a figure and its panels by name, drawn; those of no height are omitted."""
+    pyplot = drawing.pyplot()
+    # From top to bottom, column by column.
+    shown = [{name: height for name, (height, _) in column.items() if height}
+             for column in columns]
     shown = [column for column in shown if column]
     height = 10.0
     if drawing.in_column(width):
@@ -144,13 +176,17 @@ def _panels(
         height = 1.6 * sum(shown[0].values()) + 0.5
     figure = pyplot.figure(figsize=(width or max(6.5 * len(shown), 6.5), height),
                            layout='constrained')
-    if not shown:
-        return figure, {}
+    figure.suptitle(title, fontsize=13)
     axes: dict[str, Any] = {}
-    for column, cell in zip(shown, figure.add_gridspec(1, len(shown)), strict=True):
-        grid = cell.subgridspec(len(column), 1, height_ratios=[*column.values()])
-        axes |= {name: figure.add_subplot(place)
-                 for name, place in zip(column, grid, strict=True)}
+    if shown:
+        for column, cell in zip(shown, figure.add_gridspec(1, len(shown)), strict=True):
+            grid = cell.subgridspec(len(column), 1, height_ratios=[*column.values()])
+            axes |= {name: figure.add_subplot(place)
+                     for name, place in zip(column, grid, strict=True)}
+    for drawn in columns:
+        for name, (_, draw_on) in drawn.items():
+            if name in axes:
+                draw_on(axes[name])
     return figure, axes
 
 
@@ -177,6 +213,50 @@ def _draw_path(axes: Any, flight: History, route: RouteFlight | None) -> None:
     axes.set_ylabel('north of the datum, m')
     axes.set_title('flight path', loc='left')
     axes.grid(alpha=0.3)
+
+
+def _draw_paths(
+    axes: Any, tracks: Tracks, colours: Mapping[str, str], flown: Flight
+) -> None:
+    for name, colour in colours.items():
+        east, north, _ = tracks.positions(name).T
+        axes.plot(east, north, color=colour, linewidth=1.2, label=name)
+        axes.plot(east[:1], north[:1], 'o', color=colour, markersize=4)
+        if flown.vehicles[name].script.crash is not None:
+            axes.plot(east[-1:], north[-1:], 'X', color=CRASH, markersize=11, label='crash')
+        for meeting in flown.meetings:
+            if meeting.first == name:
+                at = int(abs(tracks.times - meeting.at).argmin())
+                axes.plot(east[at], north[at], 'X', color=LIMIT, markersize=10)
+    axes.set_aspect('equal', adjustable='datalim')
+    axes.set(xlabel=f'east of where {next(iter(colours))} began, m', ylabel='north, m')
+    axes.grid(alpha=0.3)
+    _name(axes, colours)
+
+
+def _draw_separation(
+    axes: Any, tracks: Tracks, names: Sequence[str], radius: float
+) -> None:
+    pairs = list(itertools.combinations(names, 2))
+    if len(pairs) <= _MOST_PAIRS:
+        for number, (first, second) in enumerate(pairs):
+            times, values = tracks.separation(first, second)
+            axes.plot(times, values, color=_COLOURS[number % len(_COLOURS)], linewidth=1.2,
+                      linestyle='-' if number < len(_COLOURS) else '--',
+                      label=f'{first}, {second}')
+        drawing.legend_above(axes)
+    else:
+        axes.plot(*tracks.separation_of_any(), color=GREY, label='the nearest two')
+        drawing.legend_above(axes)
+    axes.axhline(radius, color=LIMIT, linestyle='--', linewidth=1.0)
+    axes.set(xlabel='time, s', ylabel='separation, m')
+    axes.set_ylim(bottom=0.0)
+    axes.grid(alpha=0.3)
+
+
+def _name(axes: Any, names: Mapping[str, object]) -> None:
+    if len(names) <= _MOST_NAMED:
+        drawing.legend_above(axes)
 
 
 def _draw_response(axes: Any, flight: History, name: str, factor: float, label: str) -> None:
@@ -212,8 +292,9 @@ def _draw_lines(axes: Any, lines: Lines, label: str) -> None:
             axes.plot(series.times, series.values * factor, color=colour, label=name,
                       linewidth=1.2)
     axes.set(xlabel='time, s', ylabel=label)
+    axes.ticklabel_format(useOffset=False)
     axes.grid(alpha=0.3)
-    drawing.legend_above(axes)
+    _name(axes, lines)
 
 
 def _draw_bode(axes: Any, inputs: Sequence[Window]) -> None:

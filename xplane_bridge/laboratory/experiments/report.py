@@ -44,6 +44,7 @@ from xplane_bridge.laboratory.flights.order import CORE, Order
 from xplane_bridge.laboratory.flights.recordings import rosbag2
 from xplane_bridge.laboratory.flights.recordings.completed import complete, is_unfinished
 from xplane_bridge.laboratory.flights.result import FlightResult
+from xplane_bridge.laboratory.flights.scenario.flown_by import described
 from xplane_bridge.laboratory.flights.script import Script
 
 # Aircraft of which there is a summary, and what is said of two.
@@ -251,9 +252,11 @@ def _recorded(files: Files, flight: History) -> str:
 
 
 def _draw(experiment: Experiment, flown: Flight, inputs: Sequence[Window]) -> None:
-    path, title, run = experiment.files.picture, experiment.title, flown.script
-    if run.account is not None and (wrong := run.account.wrong(run.begin)):
-        title += f'\ncontroller: {wrong}'
+    path, title = experiment.files.picture, experiment.title
+    for name, one in flown.vehicles.items():
+        run = one.script
+        if run.account is not None and (wrong := run.account.wrong(run.begin)):
+            title += f'\n{f"{name}: " if name else ""}controller: {wrong}'
     if flown.crash_outcome:
         title += f'\n{flown.crash_outcome}'
     try:
@@ -277,6 +280,8 @@ def _write(
                      'distance': one.distance} for one in flown.meetings],
         'vehicles': {name: {
             'model': one.order.model, 'seed': one.order.seed, 'gains': gains_flown(one.order),
+            **({} if one.order.flown_by == flown.order.flown_by else {
+                'controller': described(one.order.figures())}),
             'events': list_events(one.script)} for name, one in flown.vehicles.items()}}
     write_plain(experiment.files.figures, {
         'scenario': scenario.name, 'settings': experiment.order.figures(), **of_one,

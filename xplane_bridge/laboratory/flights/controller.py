@@ -26,6 +26,7 @@ from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent
 from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.laboratory.control.cascade import Cascade
+from xplane_bridge.laboratory.control.gains import Gains
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.targets import check_targets, Target, with_changes
 from xplane_bridge.laboratory.flights.laws import ActionLaw
@@ -55,7 +56,7 @@ class FlownByLaw(ABC):
     law: ControlLaw
     # What has ended its flight, if something has.
     crash: AirframeEvent | None = None
-    _engaged = False
+    engaged = False
     _standing: Mapping[str, float] = {}
     _observed_at = math.nan
     _elapsed = 0.0
@@ -75,6 +76,16 @@ class FlownByLaw(ABC):
     @abstractmethod
     def keep_target(self) -> None:
         """Note the target of the law, which is new."""
+
+    @property
+    def held_airspeed(self) -> float:
+        """Return the airspeed that its law holds (m/s, indicated)."""
+        return self.law.target.airspeed
+
+    @property
+    def gains(self) -> Gains | None:
+        """Return the gains of its autopilot; None if another law flies it."""
+        return self.law.gains if isinstance(self.law, Cascade) else None
 
     @property
     def is_open_loop(self) -> bool:
@@ -103,11 +114,11 @@ class FlownByLaw(ABC):
 
     def engage(self, on: bool, now: float) -> None:
         """Engage the law at the observed state, or disengage it."""
-        if on and not self._engaged:
+        if on and not self.engaged:
             self.law.engage(self.measurement(), self.reported_controls())
             self.keep_target()
             self._elapsed = 0.0
-        self._engaged = on
+        self.engaged = on
 
     def set_target(self, values: Mapping[str, float]) -> None:
         """Change the law's targets; its next command follows them."""

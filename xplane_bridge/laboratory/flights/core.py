@@ -25,17 +25,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+import math
 import time
 from typing import Any
 
 from xplane_bridge.common.machine import MachineError
-from xplane_bridge.common.timing import PHYSICS_RATE
+from xplane_bridge.common.timing import FRAME, PHYSICS_RATE
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.policy.action import LEVELS
-from xplane_bridge.laboratory.control.policy.observation import Numbers, Vector, vector
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
-from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.controller import ControlLaw
 from xplane_bridge.laboratory.flights.core_vehicle import CoreVehicle, Rounding
 from xplane_bridge.laboratory.flights.flight import Display, Flight, FlightState
@@ -46,7 +45,7 @@ from xplane_bridge.laboratory.flights.recordings.collected import Collector
 from xplane_bridge.laboratory.flights.rounding import make_rounding
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import simulated_start
-from xplane_bridge.laboratory.flights.script import Script
+from xplane_bridge.laboratory.flights.script import Progress, Script
 from xplane_bridge.laboratory.flights.sensed import load_sensors
 from xplane_bridge.laboratory.flights.simulation_frames import FrameStepper
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
@@ -56,17 +55,24 @@ from xplane_bridge.simulation.aircraft.studies.physics_rate import fastest_mode,
 from xplane_bridge.simulation.aircraft.terrain import Airfield, elevation_m
 
 _USUAL = Initial()
+# What a sum of frames may be wrong by, in frames.
+_ROUNDED = 1e-6
 
 
 class CoreFlight(Flight):
     """
     A flight in this process.
 
-    ``vehicle`` is what flies, from start() on. ``law`` takes the place of the autopilot: what it
+    ``vehicle`` is its first or only one. ``law`` takes the place of the autopilot: what it
     commands is judged as docs/reference/controllers.md has it: out of range, or not finite, it
     is counted, and the aircraft keeps the command before.
+
+    Where all are in the same frame, followers are told their targets by the states that all have
+    then, and it is seen who meets: in which order they fly on makes no difference. Until that is
+    due again each flies some frames by itself, with its model in the processor's caches.
     """
 
+    vehicles: dict[str, CoreVehicle]
     vehicle: CoreVehicle
 
     def __init__(self, order: Order, display: Display, law: ControlLaw | None = None) -> None:
@@ -75,112 +81,126 @@ class CoreFlight(Flight):
             written.check(order.keep.recording)
         super().__init__(on_simulated_ground(order), display)
         self._law = law
-        self._truth: Numbers | None = None
+        self._steppers: dict[str, FrameStepper] = {}
+        self._laws: list[ActionLaw] = []
         self._used = 0.0
 
     @property
     def time(self) -> float:
         """Return the time of the scenario in s."""
-        return self.vehicle.time if self.state is FlightState.READY or self.began else 0.0
-
-    def observation(self) -> Vector:
-        """Return what a policy is told of the observed state (control.observation.FIELDS)."""
-        truth = self.truth()
-        return self.vehicle.observation() if self.vehicle.has_sensors else vector(truth)
-
-    def truth(self) -> Numbers:
-        """Return the observation as it would be without sensors."""
-        if self._truth is None:
-            if self.state is not FlightState.READY:
-                self._check_began()
-            self._truth = self.vehicle.truth()
-        return self._truth
-
-    def history(self) -> History:
-        """Return all that was measured, commanded and wanted."""
-        self._check_began()
-        return self.vehicle.history()
+        return self.vehicle.time if self.vehicles else 0.0
 
     def retire(self) -> None:
         """Close it, and let a later flight have its aircraft: to load one takes 3 ms."""
         if self.state is not FlightState.CLOSED:
             super().retire()
-            if self.began:
-                self.vehicle.aircraft.retire()
+            for vehicle in self.vehicles.values():
+                vehicle.aircraft.retire()
 
     def _start(self) -> FlightState:
         self._began = time.process_time()
-        order, scenario = self.order, self.order.scenario
-        law = self._law or make_law(order.flown_by)
-        initial = scenario.initial
-        rounding: Callable[[Aircraft], Rounding] | None = (
-            partial(make_rounding, order.rounding) if order.rounding else None)
-        start = find_start(initial, scenario.runway)
-        path = initial.get('aircraft_path', '')
-        rate = order.given_physics_rate or physics_rate(order.model, start, path)
-        if rate != PHYSICS_RATE and not order.given_physics_rate:
-            self._display.say(
-                f'{order.model} is computed {rate} times per second: its fastest mode has '
-                f'{fastest_mode(order.model, start, path):.0f} rad/s')
-        vehicle = self.telemetry = self.vehicle = CoreVehicle(
-            start, order.seed, law, order.model, path,
-            load_sensors(order.sensed_by).later(order.plant.sensor_delay) if order.sensed_by
-            else None, rounding,
-            initial.get('gains', ''), rate, order.sensor_seed,
-            scenario.runway is not None)
-        if order.keep.recording or scenario.needs_more():
-            vehicle.collector = Collector(vehicle.aircraft)
-        script = self.script = Script(scenario, vehicle, vehicle, self._display)
-        script.physics_rate = rate
-        script.begin, script.exceedances = 0.0, vehicle.aircraft.exceedances
-        self._frames = FrameStepper(
-            script, vehicle,
-            '' if isinstance(law, Cascade | ActionLaw | None) else type(law).__name__)
-        self._actions = law if isinstance(law, ActionLaw) else None
+        vehicles: dict[str, CoreVehicle] = {}
+        for number, (name, order) in enumerate(self._orders.items()):
+            self._whose = name
+            law = self._law or make_law(order.flown_by)
+            if isinstance(law, ActionLaw):
+                self._laws.append(law)
+            vehicle = vehicles[name] = _make_vehicle(order, law, self._news.of(name, number))
+            self._steppers[name] = FrameStepper(
+                vehicle.script, vehicle,
+                '' if isinstance(law, Cascade | ActionLaw | None) else type(law).__name__)
+        self._bind(vehicles)
+        self.vehicle = next(iter(vehicles.values()))
         self._display.begin(self)
-        going = self._frames.look()
-        if order.flown_by.actions:
-            while going and not script.engaged:
-                going = self._frames.fly(1)
-            if not going and script.crash is None:
-                raise never_engaged(scenario.name)
+        going = True
+        for name, stepper in self._steppers.items():
+            self._whose = name
+            going = stepper.look() and going
+        self._whose = ''
+        going = self._look(going)
+        if self.order.flown_by.actions:
+            while going and not all(one.engaged for one in vehicles.values()):
+                going = self._fly(1)
+            if not going and self.crash is None:
+                raise never_engaged(self.order.scenario.name)
         return self._after(going)
 
     def _step(self, action: Sequence[float] | None, frames: int) -> FlightState:
-        if action is not None and self._actions is not None:
-            self._actions.given = tuple(action)
-        self._truth = None
-        return self._after(self._frames.fly(frames))
+        if action is not None and self._laws:
+            self._give(action, self._laws)
+        going = True
+        while going and frames > 0:
+            apart = self._frames_apart(frames) if self._are_several else frames
+            going = self._fly(apart)
+            frames -= apart
+        return self._after(going)
+
+    def _frames_apart(self, frames: int) -> int:
+        """Return how many of so many frames each can fly without regard to the others."""
+        due = min(self._formation.due, self._watch.due) - self.time
+        return max(1, min(math.ceil(due / FRAME - _ROUNDED), frames))
+
+    def _fly(self, frames: int) -> bool:
+        """Fly frames, each by itself; return whether there is another to be flown."""
+        going = True
+        for name, stepper in self._steppers.items():
+            self._whose = name
+            going = stepper.fly(frames) and going
+        self._whose = ''
+        return self._look(going)
 
     def _end(self) -> None:
         if self.state is not FlightState.CLOSED and self.flown and not self._used:
-            record(self, {'': self.vehicle})
+            self._record()
             self._used = time.process_time() - self._began
+            several = f'{len(self.vehicles)} aircraft, ' if self._are_several else ''
             self._display.say(
-                f'{self.flown:.1f} s flown in {self._used:.2f} s of processor time')
+                f'{several}{self.flown:.1f} s flown in {self._used:.2f} s of processor time')
+
+    def _record(self) -> None:
+        """Write the recording, if one is wanted; without it the flight has failed."""
+        order = self.order
+        if not order.keep.recording:
+            return
+        namespace = order.link.namespace or written.NAMESPACE
+        try:
+            written.write(
+                order.keep.recording,
+                {f'{namespace}/{name}': vehicle.collected()
+                 for name, vehicle in self.vehicles.items()},
+                {**order.facts(), 'flown': self.flown,
+                 'crash': None if self.crash is None else self.crash.outcome})
+        except (OSError, MemoryError) as error:
+            if self.error is None:
+                why = getattr(error, 'strerror', None) or error or 'there is not enough memory'
+                self.state, self.error = FlightState.FAILED, MachineError(
+                    f'the recording {order.keep.recording} cannot be written: {why}')
 
 
-def record(flight: Flight, vehicles: Mapping[str, CoreVehicle]) -> None:
-    """
-    Write the recording of a flight, if one is wanted; without it the flight has failed.
-
-    ``vehicles`` are by the names below its namespace, one alone by ''.
-    """
-    order = flight.order
-    if not order.keep.recording:
-        return
-    namespace = order.link.namespace or written.NAMESPACE
-    try:
-        written.write(
-            order.keep.recording,
-            {f'{namespace}/{name}': vehicle.collected() for name, vehicle in vehicles.items()},
-            {**order.facts(), 'flown': flight.flown,
-             'crash': None if flight.crash is None else flight.crash.outcome})
-    except (OSError, MemoryError) as error:
-        if flight.error is None:
-            why = getattr(error, 'strerror', None) or error or 'there is not enough memory'
-            flight.state, flight.error = FlightState.FAILED, MachineError(
-                f'the recording {order.keep.recording} cannot be written: {why}')
+def _make_vehicle(order: Order, law: ControlLaw | None, display: Progress) -> CoreVehicle:
+    """Return the vehicle of an order, flown by a law or the autopilot, with its script."""
+    scenario, initial = order.scenario, order.scenario.initial
+    rounding: Callable[[Aircraft], Rounding] | None = (
+        partial(make_rounding, order.rounding) if order.rounding else None)
+    start = find_start(initial, scenario.runway)
+    path = initial.get('aircraft_path', '')
+    rate = order.given_physics_rate or physics_rate(order.model, start, path)
+    if rate != PHYSICS_RATE and not order.given_physics_rate:
+        display.say(
+            f'{order.model} is computed {rate} times per second: its fastest mode has '
+            f'{fastest_mode(order.model, start, path):.0f} rad/s')
+    vehicle = CoreVehicle(
+        start, order.seed, law, order.model, path,
+        load_sensors(order.sensed_by).later(order.plant.sensor_delay) if order.sensed_by
+        else None, rounding,
+        initial.get('gains', ''), rate, order.sensor_seed,
+        scenario.runway is not None)
+    if order.keep.recording or scenario.needs_more():
+        vehicle.collector = Collector(vehicle.aircraft)
+    vehicle.order, vehicle.script = order, Script(scenario, vehicle, vehicle, display)
+    vehicle.script.physics_rate, vehicle.script.begin = rate, 0.0
+    vehicle.script.exceedances = vehicle.aircraft.exceedances
+    return vehicle
 
 
 def make_law(flown_by: FlownBy) -> ActionLaw | None:

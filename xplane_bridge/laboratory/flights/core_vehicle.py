@@ -55,8 +55,9 @@ from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.laboratory.flights.laws import ActionLaw, fly_procedure, make_autopilot
 from xplane_bridge.laboratory.flights.observed import Observed
+from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.recordings.collected import Collected, Collector, TimedRows
-from xplane_bridge.laboratory.flights.script import ExperimentError
+from xplane_bridge.laboratory.flights.script import ExperimentError, Script
 from xplane_bridge.laboratory.flights.sensed import Sensed
 from xplane_bridge.laboratory.sensors.faults import SENSOR_FAULTS
 from xplane_bridge.laboratory.sensors.imu import BodyMotion
@@ -92,8 +93,12 @@ class CoreVehicle(FlownByLaw):
     ``observe`` measures the current state; then either ``command_of_law`` or ``own_command``
     returns what ``fly_on`` flies a frame with. ``state`` is the aircraft's, ``time`` in seconds
     since the initial state. With ``sensors`` the law knows only what they deliver; all else here
-    is the truth, or what a ``rounding`` leaves of it.
+    is the truth, or what a ``rounding`` leaves of it. One of a flight has its ``order`` and
+    ``script``.
     """
+
+    order: Order
+    script: Script
 
     def __init__(self, initial: Initial, seed: int = 0, law: ControlLaw | None = None,
                  model: str = DEFAULT_MODEL, aircraft_path: str = '',
@@ -134,6 +139,7 @@ class CoreVehicle(FlownByLaw):
         self._more: SampleRow | None = None
         self._known_place: tuple[Vector, Vector] | None = None
         self._now: Measurement | None = None
+        self._truth: Numbers | None = None
         self._known_target: tuple[Target | None, tuple[float, ...]] = (None, ())
         self._measured = Measured(self._row, 0 if rounding else len(SAMPLE))
         self._touched = Touched(standing_compressions(self.aircraft)) if has_runway else None
@@ -154,7 +160,7 @@ class CoreVehicle(FlownByLaw):
 
     def observe(self) -> None:
         """Measure the current state."""
-        self._more = self._known_place = self._now = None
+        self._more = self._known_place = self._now = self._truth = None
         if self._rounding is None:
             self._sample = self.aircraft.sampler.sample()
         else:
@@ -182,6 +188,11 @@ class CoreVehicle(FlownByLaw):
 
     def truth(self) -> Numbers:
         """Return what it would be told without sensors."""
+        if self._truth is None:
+            self._truth = self._true_numbers()
+        return self._truth
+
+    def _true_numbers(self) -> Numbers:
         place, position = self._place()
         if self._seen is None:
             return observed.truth_to_numbers(
@@ -330,7 +341,7 @@ class CoreVehicle(FlownByLaw):
                 values.get('flight_path_angle', 0.0), values.get('bank', 0.0))
         except ValueError as error:
             raise ExperimentError(str(error)) from None
-        self._sample, self._more = self.aircraft.sampler.sample(), None
+        self._sample, self._more, self._truth = self.aircraft.sampler.sample(), None, None
         self._note_moved()
         held = steady.commands
         return held if math.isnan(steady.throttle) else held | {'throttle': steady.throttle}
@@ -380,12 +391,17 @@ class CoreVehicle(FlownByLaw):
 
     def keep_target(self) -> None:
         """Note the target of the law, which is new."""
-        target = self.law.target
+        target, self._truth = self.law.target, None
         self._wanted.append((self.time, target.altitude, target.heading, target.airspeed))
         if self.collector is not None:
             self.collector.target(target)
 
     # What is known.
+
+    @property
+    def telemetry(self) -> CoreVehicle:
+        """Return itself: it has the newest of what was measured."""
+        return self
 
     def last(self, name: str) -> float:
         """Return the newest value of what is measured, commanded or wanted, NaN if none."""

@@ -37,6 +37,7 @@ from xplane_bridge.laboratory.control.policy.load import LoadedPolicy
 from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT, GUIDANCE, TIMEOUT
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario, ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import NO_SENSORS
+from xplane_bridge.laboratory.flights.scenario.untargeted import untargeted
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 from xplane_bridge.simulation.aircraft.plant import Plant
@@ -216,15 +217,22 @@ class Order:
 
     def of_vehicles(self) -> dict[str, Order]:
         """
-        Return the order of each aircraft by its name, if the scenario has several.
+        Return the order of each aircraft by its name: of one alone this one, by ''.
 
-        All have the same weather, gusts included; the errors of their sensors are their own.
+        Several have the same weather, gusts included; the errors of their sensors are their own.
+        Where the autopilot flies, a vehicle that names a controller is flown by that.
         """
-        sensors = self.scenario.sensors
-        return {
-            one.name: replace(
-                self, vehicle=number, scenario=replace(one, sensors=one.sensors or sensors))
-            for number, one in enumerate(self.scenario.vehicles)}
+        if not self.scenario.vehicles:
+            return {'': self}
+        found = {}
+        for number, one in enumerate(self.scenario.vehicles):
+            flown_by = self.flown_by
+            if one.controller and not (flown_by.external or flown_by.actions):
+                flown_by = make_flown_by(one)
+            found[one.name] = replace(self, vehicle=number, flown_by=flown_by, scenario=replace(
+                one if flown_by.targets else untargeted(one),
+                sensors=one.sensors or self.scenario.sensors))
+        return found
 
     def gains(self) -> Path:
         """Return the file with the autopilot's gains for the aircraft; ValueError if none."""
@@ -234,8 +242,8 @@ class Order:
 
     def facts(self) -> dict[str, Any]:
         """Return what a recording says of its flight, as plain data; aircraft also by name."""
-        of_vehicles = {name: one.model for name, one in self.of_vehicles().items()}
-        return {'scenario': self.scenario.name, 'aircraft': of_vehicles or self.model,
+        models = {name: one.model for name, one in self.of_vehicles().items()}
+        return {'scenario': self.scenario.name, 'aircraft': models.get('', models),
                 'seed': self.seed, 'settings': self.figures(), **self.keep.facts}
 
     def figures(self) -> dict[str, Any]:
@@ -284,6 +292,12 @@ def make_flown_by(
         timeout=timeout or said.get('controller_timeout', TIMEOUT),
         guidance=guidance or said.get('guidance', GUIDANCE[0]),
         targets=targets and said.get('controller_target', True))
+
+
+def flown_alike(scenario: Scenario) -> Scenario:
+    """Return a scenario whose vehicles name no controllers of their own."""
+    return replace(scenario, vehicles=tuple(
+        replace(one, controller={}) for one in scenario.vehicles))
 
 
 def web_parameters(link: Link) -> Mapping[str, Any]:

@@ -128,6 +128,10 @@ def _refuse_fleet(order: Order, load_policies: bool) -> Iterator[str]:
         yield (f'scenario {name} lasts {order.scenario.duration:g} s and has {len(orders)} '
                f'aircraft; in {CORE} they are recorded for at most {MOST_SECONDS / len(orders):g} '
                's, as all are in memory until its end')
+    for vehicle in order.scenario.fleet.stations:
+        if not orders[vehicle].flown_by.targets:
+            yield (f'vehicle {vehicle} holds a slot, and its controller has its own goals: nobody '
+                   'can tell it where that is; omit its formation, or "target: false"')
     said: dict[str, list[str]] = {}
     for vehicle, one in orders.items():
         for sentence in _refusals(one, load_policies, False):
@@ -141,10 +145,6 @@ def _refuse_fleet_through_ros(order: Order) -> Iterator[str]:
     name, vehicles = order.scenario.name, order.scenario.vehicles
     if not order.link.lockstep:
         yield f'scenario {name} has several aircraft, which fly through ROS in --lockstep only'
-    flown_by = order.flown_by
-    if flown_by.actions or (flown_by.external and not flown_by.policy):
-        yield (f'scenario {name} has several aircraft, which the autopilot and policies fly '
-               f'through ROS; actions fly them with --sim {CORE}')
     if len(vehicles) > AIRCRAFT_COUNT:
         yield (f'scenario {name} has {len(vehicles)} aircraft; simulator_node has at most '
                f'{AIRCRAFT_COUNT}: --sim {CORE}')
@@ -347,6 +347,8 @@ def _refuse_recording(order: Order) -> Iterator[str]:
 def _refuse_actions(order: Order) -> Iterator[str]:
     if order.flown_by.actions and order.sensed_by:
         yield 'actions through ROS are flown without sensors: give sensors "none"'
+    if order.flown_by.actions and order.keep.recording:
+        yield f'flights by actions are recorded in {CORE} only: omit the recording'
     link, initial = order.link, order.scenario.initial
     if order.flown_by.actions and link.host and order.sim != DIRECT and (
             order.simulator.protocol.name != 'xplane_udp') and initial:

@@ -70,6 +70,9 @@ class FrameStepper:
     def look(self) -> bool:
         """Observe the state, and let happen what is due; return whether a frame is to be flown."""
         vehicle, script = self._vehicle, self._script
+        if (crash := vehicle.crash) is not None:
+            script.end_by(crash)
+            return False
         vehicle.observe()
         script.act(vehicle.time)
         if script.account is not None:
@@ -81,11 +84,8 @@ class FrameStepper:
         is_open_loop = frames > 1 and self._conduct is None and self._vehicle.is_open_loop
         while frames > 0:
             together = self._together(frames) if is_open_loop else 1
-            self._fly_on(together)
+            self.command(together)
             frames -= together
-            if (crash := self._vehicle.crash) is not None:
-                self._script.end_by(crash)
-                return False
             if not self.look():
                 return False
         return True
@@ -97,8 +97,8 @@ class FrameStepper:
             return 1
         return max(1, min(frames, int((script.due - self._vehicle.time) / FRAME)))
 
-    def _fly_on(self, frames: int) -> None:
-        """Fly frames with the command for the observed state."""
+    def command(self, frames: int = 1) -> None:
+        """Let the vehicle fly frames with the command for the observed state."""
         vehicle, script = self._vehicle, self._script
         if script.engaged:
             command = vehicle.compute_law_command()

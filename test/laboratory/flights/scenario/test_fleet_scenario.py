@@ -99,6 +99,39 @@ def test_orders_are_those_of_each_with_one_weather_and_sensors_of_its_own():
     assert {one.model for one in replaced.values()} == {'J3Cub'}
 
 
+def test_a_vehicle_may_name_its_controller_and_the_file_that_of_all():
+    content = yaml.safe_load(GOOD)
+    content['controller'] = {'command': 'python3 theirs.py', 'guidance': 'heading'}
+    content['vehicles'][0]['controller'] = 'autopilot'
+    content['vehicles'][1]['controller'] = 'python3 mine.py'
+    content['vehicles'][2]['controller'] = {'command': 'python3 goals.py', 'target': False}
+    content['vehicles'].append({'name': 'last'})
+    found = scenario.parse('mine', content)
+
+    def flown(**options):
+        order = order_of(found, sim='direct', lockstep=True, **options)
+        check(order)
+        return {name: one.flown_by for name, one in order.of_vehicles().items()}
+
+    own = flown()
+    assert {name: one.command for name, one in own.items()} == {
+        'lead': 'autopilot', 'wing': 'python3 mine.py', 'far': 'python3 goals.py',
+        'last': 'python3 theirs.py'}
+    assert [one.guidance for one in own.values()] == ['course', 'course', 'course', 'heading']
+    assert [one.targets for one in own.values()] == [True, True, False, True]
+    for command in ('autopilot', 'python3 other.py'):
+        assert {one.command for one in flown(controller=command).values()} == {command}
+    with pytest.raises(ScenarioError, match='vehicle wing, far, last: core flies without ROS'):
+        check(order_of(found, sim='core'))
+
+
+def test_who_has_its_own_goals_holds_no_slot():
+    content = yaml.safe_load(GOOD)
+    content['vehicles'][1]['controller'] = {'command': 'python3 goals.py', 'target': False}
+    with pytest.raises(ScenarioError, match='vehicle wing holds a slot, and its controller has'):
+        check(order_of(scenario.parse('mine', content), sim='direct', lockstep=True))
+
+
 @pytest.mark.parametrize(('old', 'new', 'sentence'), [
     ('name: wing', 'name: lead',
      'vehicles[1].name: lead is the name of vehicles[0] already'),
@@ -117,6 +150,8 @@ def test_orders_are_those_of_each_with_one_weather_and_sensors_of_its_own():
      '    formation: {leader', 'vehicle wing: formation: its route would leave the slot'),
     ('{at: 2, change: {altitude: 20}}', '{at: 2, wind: [1, 0, 0]}',
      'vehicle lead: wind at 2 s: there is one weather for all; put it in the events of the file'),
+    ('{at: 2, change: {altitude: 20}}', '{at: 2, take_off: {height: 100}}',
+     'vehicle lead: take_off at 2 s: aircraft of a fleet neither take off nor land'),
     ('{at: 2, change: {altitude: 20}}', '{at: 2, chnage: {altitude: 20}}',
      "vehicle lead: events[0]: unknown name 'chnage'"),
     ('{heading_deg: 180.0}', '{forward: 1}',
@@ -173,8 +208,8 @@ def test_a_fleet_without_criteria_proves_nothing():
 @pytest.mark.parametrize(('given', 'sentence'), [
     ({'sim': 'xpc'}, 'scenario mine has 3 aircraft, and several are flown in core, or'),
     ({'sim': 'direct', 'sensors': 'none'}, 'which fly through ROS in --lockstep only'),
-    ({'sim': 'direct', 'lockstep': True, 'sensors': 'none', 'controller': 'python3 mine.py'},
-     'which the autopilot and policies fly through ROS'),
+    ({'sim': 'core', 'sensors': 'none', 'controller': 'python3 mine.py'},
+     'core flies without ROS, and a controller of your own is a ROS node'),
     ({'sim': 'direct', 'lockstep': True, 'sensors': 'bogus'}, "there are no sensors 'bogus'"),
     ({'sim': 'core', 'sensors': 'none', 'model': 'ball'}, 'ball'),
     ({'sim': 'core', 'sensors': 'bogus'}, "sensors: there are no sensors 'bogus'"),

@@ -16,7 +16,9 @@
 
 from dataclasses import replace
 import os
+from pathlib import Path
 import signal
+import sys
 
 import pytest
 
@@ -27,6 +29,7 @@ pytest.importorskip('rosbags', reason='flights are read from their recordings')
 
 import numpy as np
 
+from xplane_bridge.laboratory.control.policy.observation import SIZE
 from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import FlownBy, Link, Order
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
@@ -45,6 +48,7 @@ CONTENT = {
     'criteria': [{'formation': 'wing', 'at_most': 60.0}],
     'midair': {'radius': 62.0, 'ends': False}}
 IN_LOCKSTEP = Link(lockstep=True)
+MINIMAL = Path(__file__).resolve().parents[4] / 'examples' / 'controllers' / 'minimal.py'
 
 
 def flown(order):
@@ -126,12 +130,73 @@ def test_a_policy_flies_each_as_in_one_process_and_each_time_to_the_last_bit():
         assert result.figures['vehicles'][name]['controller']['answered'] > 150
 
 
+def test_a_controller_of_ones_own_flies_one_of_two_and_holds_its_slot():
+    lead, wing = CONTENT['vehicles']
+    content = {
+        **CONTENT, 'duration': 6.0, 'vehicles': [lead, {
+            **wing, 'controller': {'command': f'{sys.executable} -P {MINIMAL}', 'timeout': 60.0}}]}
+    found, result, _ = flown(Order(parse('two', content), 'direct', seed=3, link=IN_LOCKSTEP))
+    figures = result.figures['vehicles']
+    assert 'controller' not in figures['lead']
+    assert figures['wing']['controller']['answered'] > 300
+    assert [one.criterion for one in result.judgements if not one.passed] == [
+        'min of separation of any two at least 62']
+    # Led by headings, ten times per second.
+    for quantity in ('target_heading', 'target_airspeed'):
+        assert len(np.unique(found['wing'].series[quantity].values)) > 20, quantity
+
+
+def test_actions_fly_each_of_two_as_in_one_process():
+    content = {**CONTENT, 'duration': 3.0, 'vehicles': [
+        {**one, 'events': [{'at': at, 'engage': True}]}
+        for one, at in zip(CONTENT['vehicles'], (0.1, 0.3), strict=True)], 'events': []}
+    del content['vehicles'][1]['formation']
+    content['criteria'] = []
+    order = Order(parse('two', content), seed=3, flown_by=FlownBy(actions='target'))
+    ends = []
+    for one in (order, replace(order, sim='direct', link=IN_LOCKSTEP)):
+        with open_flight(one) as flight:
+            flight.start()
+            assert flight.time == pytest.approx(0.3, abs=0.02)
+            flight.step([1510.0, 1.6, 50.0, 1490.0, 1.4, 52.0], 60)
+            assert flight.state is FlightState.READY, flight.why
+            assert len(flight.observation()) == len(flight.truth()) == 2 * SIZE
+            assert flight.offset('lead', 'wing') == pytest.approx((-50.0, -40.0, 5.0), abs=6.0)
+            assert flight.step([1510.0]) is FlightState.FAILED
+            ends.append(flight.histories())
+    core, through_ros = ends
+    for name, history in through_ros.items():
+        for quantity, tolerance in (('latitude', 1e-7), ('altitude', 0.01), ('roll', 1e-3)):
+            times, values = history.series[quantity]
+            assert len(times) > 70
+            expected = np.interp(times, *core[name].series[quantity])
+            assert np.abs(values - expected).max() < tolerance, (name, quantity)
+
+
+def test_agents_fly_through_ros_as_in_one_process():
+    pytest.importorskip('pettingzoo', reason='episodes of several need pettingzoo')
+    from xplane_bridge.laboratory.episodes.fleet import FleetEnv
+    content = {**CONTENT, 'vehicles': [
+        {'name': 'lead'}, {'name': 'wing', 'initial': {'right': 80.0}}],
+        'criteria': [{'separation': 'all', 'at_least': 70.0}]}
+    actions = {'lead': [1510.0, 1.6, 50.0], 'wing': [1490.0, 1.4, 52.0]}
+    found = []
+    for sim in ('core', 'direct'):
+        env = FleetEnv(parse('two', content), sim=sim)
+        env.reset(seed=5)
+        for _ in range(10):
+            seen, rewards, *_ = env.step(actions)
+        found.append(np.concatenate([*seen.values(), list(rewards.values())]))
+        env.close()
+    assert found[1] == pytest.approx(found[0], rel=1e-4, abs=1e-3)
+
+
 def test_an_autopilot_that_dies_is_named():
     order = Order(parse('two', {**CONTENT, 'duration': 600.0}), 'direct', link=IN_LOCKSTEP)
     with open_flight(order) as flight:
         flight.start()
         flight.step(frames=1)
-        os.kill(flight.flights['wing'].autopilot.pid, signal.SIGKILL)
+        os.kill(flight.vehicles['wing'].autopilot.pid, signal.SIGKILL)
         flight.fly()
         assert flight.state is FlightState.FAILED
         assert 'wing.autopilot_node ended with code -9' in flight.why

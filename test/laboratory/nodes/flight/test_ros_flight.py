@@ -179,6 +179,21 @@ def test_its_states_are_those_of_a_flight_in_one_process():
     assert driver.flight.flown == 1.0
 
 
+def test_behind_sensors_a_controller_is_given_to_hold_what_it_measures():
+    """As the autopilot, and a law in one process, begin to hold what they know."""
+    order = Order(BRIEF, seed=3, sensors='consumer', flown_by=FlownBy(policy='turbulence'))
+    held = []
+    for one in (order, replace(order, sim='direct', link=Link(lockstep=True))):
+        with open_flight(one) as flight:
+            assert flight.fly() is FlightState.OVER, flight.why
+            series = flight.history().series
+            held.append([series[f'target_{name}'].values[0]
+                         for name in ('altitude', 'heading', 'airspeed')])
+    assert held[0] == pytest.approx(held[1], abs=1e-5)
+    # The error of the satellites is metres.
+    assert abs(held[0][0] - series['altitude'].values[0]) > 1.0
+
+
 def test_one_that_cannot_begin_has_failed_and_says_why():
     namespace = f'/failing_{os.getpid()}'
     too_fast = apply_start(BRIEF, Start(initial={'airspeed': 300.0}))

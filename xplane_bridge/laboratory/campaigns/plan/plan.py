@@ -53,7 +53,15 @@ from xplane_bridge.laboratory.campaigns.plan.versions import (
     version_of,
 )
 from xplane_bridge.laboratory.control.policy.load import load as load_policy
-from xplane_bridge.laboratory.flights.order import CORE, Keep, Link, make_flown_by, model_of, Order
+from xplane_bridge.laboratory.flights.order import (
+    CORE,
+    flown_alike,
+    Keep,
+    Link,
+    make_flown_by,
+    model_of,
+    Order,
+)
 from xplane_bridge.laboratory.flights.recordings import written
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario import scenario
@@ -410,6 +418,8 @@ def make_order(flown: scenario.Scenario, simulator: str, controller: str) -> Ord
     is_policy = policy != controller
     flown_by = make_flown_by(
         flown, command='' if is_policy else controller, policy=policy if is_policy else '')
+    if controller == AUTOPILOT:
+        flown = flown_alike(flown)
     return Order(
         flown if flown_by.targets else untargeted(flown), simulator, flown_by,
         link=Link(lockstep=simulator != CORE))

@@ -22,7 +22,7 @@ scenario for each aircraft, and what binds them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import math
 import re
 from typing import Any
@@ -76,8 +76,8 @@ class Station:
 class Fleet:
     """What binds the aircraft of a scenario: ``stations`` by the name of who holds them."""
 
-    stations: Mapping[str, Station]
-    midair: Midair
+    stations: Mapping[str, Station] = field(default_factory=dict)
+    midair: Midair = Midair()
 
 
 def read_names(items: Sequence[Any]) -> list[str]:
@@ -102,11 +102,13 @@ def read_names(items: Sequence[Any]) -> list[str]:
     return names
 
 
-def read_contents(items: Sequence[Any], initial: Any, duration: float) -> list[dict[str, Any]]:
+def read_contents(
+    items: Sequence[Any], initial: Any, duration: float, common: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """
     Return the content of a scenario's file for each of a file's vehicles.
 
-    ``initial`` is that of the file, for all that a vehicle does not say itself.
+    ``initial`` and ``common`` are those of the file, for all that a vehicle does not say itself.
     """
     if not isinstance(initial, Mapping):
         raise ScenarioError(f'initial: expected names with values, got {abbreviated(initial)}')
@@ -115,7 +117,7 @@ def read_contents(items: Sequence[Any], initial: Any, duration: float) -> list[d
         where = f'vehicles[{number}]'
         given = dict(fields.mapping(item, where, required=('name',), optional=(
             'initial', 'events', 'criteria', 'route', 'sensors', 'formation',
-            'expect_crash')))
+            'controller', 'expect_crash')))
         own = given.get('initial', {})
         if not isinstance(own, Mapping):
             raise ScenarioError(
@@ -129,7 +131,7 @@ def read_contents(items: Sequence[Any], initial: Any, duration: float) -> list[d
         for name in ('name', 'formation'):
             given.pop(name, None)
         found.append({
-            'events': [], 'criteria': [], **given, 'duration': duration,
+            'events': [], 'criteria': [], **common, **given, 'duration': duration,
             'initial': {**initial, **own}})
     return found
 

@@ -103,7 +103,7 @@ class Scenario:
     sensors: str = ''
     runway: ChartedRunway | None = None
     vehicles: tuple[Scenario, ...] = ()
-    fleet: Fleet | None = None
+    fleet: Fleet = Fleet()
     expect_crash: bool = False
     physics_rate: int = 0
     is_one_of_many: bool = False
@@ -216,13 +216,15 @@ def _expects(scenario: Scenario) -> bool:
     return any(event.expect for event in scenario.events)
 
 
-def _alone(name: str, content: Any, common: tuple[ScenarioEvent, ...] = ()) -> Scenario:
-    """Return the scenario of one aircraft; ``common`` events happen to others too."""
+def _alone(
+    name: str, content: Any, common: tuple[ScenarioEvent, ...] | None = None
+) -> Scenario:
+    """Return the scenario of one aircraft; ``common`` events happen to others, if it has any."""
     top = fields.mapping(content, 'the file', required=('duration', 'events', 'criteria'),
                    optional=('description', 'initial', 'route', 'controller', 'sensors', 'runway',
                              'expect_crash', 'physics_rate'))
     duration = _duration(top)
-    events = _in_time((*common, *_events(top, duration)))
+    events = _in_time((*(common or ()), *_events(top, duration)))
     check_order(events)
     route = _route(top['route'], duration) if 'route' in top else None
     if route is not None:
@@ -248,7 +250,12 @@ def _alone(name: str, content: Any, common: tuple[ScenarioEvent, ...] = ()) -> S
         fields.text(top.get('sensors', ''), 'sensors'), runway,
         expect_crash=fields.boolean(top.get('expect_crash', False), 'expect_crash'),
         physics_rate=read_physics_rate(top))
-    if runway is None and (needed := found.needs_runway()):
+    needed = [] if runway is not None else found.needs_runway()
+    if needed and common is not None:
+        raise ScenarioError(
+            f'{", ".join(needed)}: aircraft of a fleet neither take off nor land, as '
+            'simulator_node says only of its first what touches the ground; fly it alone')
+    if needed:
         raise ScenarioError(
             f'{", ".join(needed)} needs a runway: state heading_deg, length, width and '
             'elevation_msl below "runway", as no mode trusts an unknown height above the ground')
@@ -267,14 +274,15 @@ def _fleet(name: str, content: Any) -> Scenario:
     """Return the scenario of several aircraft."""
     top = fields.mapping(
         content, 'the file', required=('duration', 'events', 'criteria', 'vehicles'),
-        optional=('description', 'initial', 'sensors', 'midair', 'physics_rate'))
+        optional=('description', 'initial', 'controller', 'sensors', 'midair', 'physics_rate'))
     duration = _duration(top)
     items = fields.items(top['vehicles'], 'vehicles')
     names = read_names(items)
     initial, common = parse_initial(top.get('initial', {})), _in_time(_events(top, duration))
+    contents = read_contents(items, top.get('initial', {}), duration, {
+        name: top[name] for name in ('controller',) if name in top})
     vehicles = []
-    for own, given in zip(
-            names, read_contents(items, top.get('initial', {}), duration), strict=True):
+    for own, given in zip(names, contents, strict=True):
         try:
             vehicles.append(_alone(own, given, common))
         except ScenarioError as error:

@@ -17,16 +17,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import math
-from typing import Any
 
 import numpy as np
 from rclpy.node import Node
 
-from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent
-from xplane_bridge.bridges.conversions.message_numbers import NUMBERS
 from xplane_bridge.bridges.conversions.vehicle import Controls
 from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.bridges.nodes.vehicle.controls import EXPERIMENT
@@ -34,14 +31,14 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.timing import FRAME, HALF_STAMP
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.path import PathFollower
-from xplane_bridge.laboratory.control.policy.observation import INDEX, SIZE, SLICES, Vector
-from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED
+from xplane_bridge.laboratory.control.policy.observation import SIZE, SLICES, Vector
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.controller import ControlLaw, FlownByLaw
 from xplane_bridge.laboratory.flights.observed import target_numbers
+from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.script import ExperimentError
 from xplane_bridge.laboratory.nodes.flight.lockstep import LockstepClient
-from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
+from xplane_bridge.laboratory.nodes.flight.observer import numbers_to_measurement, Observer
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.vehicle import LONGEST_SILENCE, Vehicle
 
@@ -49,63 +46,44 @@ from xplane_bridge.laboratory.nodes.flight.vehicle import LONGEST_SILENCE, Vehic
 _TICK = 0.1
 
 
-class Observer(Monitor):
-    """A monitor that also keeps the newest numbers of each topic, as an observation."""
-
-    def __init__(
-        self, node: Node, namespace: str, lockstep: bool, target: str = ORDERED,
-        sensors: bool = False,
-    ) -> None:
-        self._newest = np.zeros(SIZE)
-        super().__init__(node, namespace, lockstep, target, sensors)
-
-    def _take(self, topic: str, stamp: float, message: Any) -> None:
-        if topic in NUMBERS:
-            self._newest[SLICES[topic]] = NUMBERS[topic](message)
-        super()._take(topic, stamp, message)
-
-    def observation(self) -> Vector:
-        """Return the newest numbers, a copy."""
-        with self.arrived:
-            return self._newest.copy()
-
-
 class LawVehicle(FlownByLaw, Vehicle):
     """
     A vehicle that this process flies frame by frame, as CoreVehicle is.
 
     ``observe`` takes the state that waits; then either ``command_of_law`` or ``own_command``
-    returns what ``fly_on`` flies a frame with. In lockstep a frame ends with its one command; in
-    real time it lasts until the next state. ``time`` is, in lockstep, in seconds since the first
-    state, not rounded as stamps are; in real time it is the stamp. ``began`` is that of the first
-    state. Failures raise what Vehicle says.
+    returns what ``fly_on`` commands, and ``arrive`` waits for the next state. In lockstep a frame
+    ends with its one command; in real time it lasts until the next state. ``time`` is, in
+    lockstep, in seconds since the first state, not rounded as stamps are; in real time it is the
+    stamp. ``began`` is that of the first state. Failures raise what Vehicle says.
     """
 
     target_qos = LATCHED
 
     def __init__(
-        self, node: Node, namespace: str, monitor: Observer, processes: Processes, law: ControlLaw,
-        lockstep: bool, simulated: bool,
+        self, node: Node, order: Order, monitor: Observer, processes: Processes, law: ControlLaw,
+        simulator: str = '', failures: dict[str, Sequence[str]] | None = None,
     ) -> None:
         super().__init__(
-            node, namespace, monitor, processes, None, lockstep, recorded=False, own=[EXPERIMENT])
+            node, order, monitor, processes, simulator, failures, own=[EXPERIMENT])
         self.law = law
         self.began = self.time = 0.0
-        self._observer = monitor
-        self._simulated = simulated
-        self._lockstep = LockstepClient(self) if lockstep else None
+        self._lockstep = LockstepClient(self) if self.lockstep else None
         self._stamp = -math.inf
         self._seen = np.zeros(SIZE)
         self._commanded: list[tuple[float, ...]] = []
 
     # Before the flight.
 
-    def begin(self) -> None:
-        """Wait for the first state."""
-        self.wait_until_ready(self._simulated)
+    def wait_until_ready(self, needs_simulator: bool) -> list[str]:
+        """Wait until all participants are connected; return the topics that arrive."""
+        arrived = super().wait_until_ready(needs_simulator)
         stamps = self.monitor.stamps
         if not self._has_started(lambda: 'odom' in stamps):
             raise self.lost(f'no message on odom; {self.why()}')
+        return arrived
+
+    def begin(self) -> None:
+        """Wait for the first state."""
         self._wait(-math.inf)
         self._first = self._stamp
         self.began = self.time = 0.0 if self.lockstep else self._stamp
@@ -133,17 +111,13 @@ class LawVehicle(FlownByLaw, Vehicle):
         found[np.isnan(found)] = 0.0
         return found
 
-    def truth(self) -> Vector:
-        """Return what it would be told without sensors."""
-        return self.observation()
-
     @property
     def is_open_loop(self) -> bool:
         """Return False: each frame is commanded."""
         return False
 
     def fly_on(self, command: Controls, frames: int = 1) -> None:
-        """Command the vehicle, and wait for the next state: one frame."""
+        """Command the vehicle for one frame."""
         self.check_alone()
         given = command.given()
         self._commanded.append((self._stamp, *(given.get(name, math.nan) for name in FLOWN)))
@@ -151,6 +125,14 @@ class LawVehicle(FlownByLaw, Vehicle):
             self._lockstep.command(given)
         elif given:
             self.command(self.make_command(given))
+
+    @property
+    def stamp(self) -> float:
+        """Return the stamp of the state that waits."""
+        return self._stamp
+
+    def arrive(self) -> None:
+        """Wait for the state that follows."""
         self._wait(self._stamp + HALF_STAMP)
         self.time = self.time + FRAME if self.lockstep else self._stamp
         self.crash = self.monitor.crashed(self._first, self._stamp)
@@ -212,28 +194,9 @@ class LawVehicle(FlownByLaw, Vehicle):
 
     # What is known.
 
-    def history(self) -> History:
-        """Return all that was measured, commanded and wanted, as a recording would have it."""
+    def heard_here(self) -> History:
+        """Return what was heard here, and commanded from here."""
         times, *columns = np.array(self._commanded).reshape(-1, 1 + len(FLOWN)).T
         return self.monitor.history(self.began, {
             f'command_{name}': Series(times - self.began, column)
             for name, column in zip(FLOWN, columns, strict=True) if len(times)})
-
-
-def numbers_to_measurement(seen: Vector) -> Measurement:
-    """Return what autopilot_node would know of an observation; NaN is unknown."""
-    x, y, z, w, p, q, r, *_ = seen[SLICES['imu/data']].tolist()
-    _, _, altitude = seen[SLICES['fix']].tolist()
-    east, north, *_ = seen[SLICES['odom']].tolist()
-    first = INDEX['odom.twist.twist.linear.x']
-    v_x, v_y, v_z = seen[first:first + 3].tolist()
-    indicated, true, *_ = seen[SLICES['air_data']].tolist()
-    roll = pitch = yaw = v_east = v_north = v_up = math.nan
-    if any((x, y, z, w)):
-        roll, pitch, yaw = axes.quaternion_to_euler((w, x, y, z))
-        if any((v_x, v_y, v_z)):
-            v_east, v_north, v_up = axes.rotate((w, x, y, z), (v_x, v_y, v_z))
-    return Measurement(
-        roll, -pitch, axes.yaw_to_heading(yaw), *axes.flu_to_frd((p, q, r)), altitude,
-        indicated or true, true or math.nan, v_up, math.atan2(v_east, v_north),
-        math.hypot(v_east, v_north), east, north)

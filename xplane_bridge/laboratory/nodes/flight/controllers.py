@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import math
 from threading import RLock
 import time
@@ -39,7 +39,7 @@ from xplane_bridge.laboratory.flights.controller_checks.conduct import (
     SAYS,
 )
 from xplane_bridge.laboratory.flights.controller_checks.relay import Relay
-from xplane_bridge.laboratory.flights.order import FlownBy
+from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.script import ControllerError
 from xplane_bridge.laboratory.nodes.flight.alone import FLYING
 from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
@@ -70,17 +70,18 @@ class ControlledVehicle(Vehicle):
     target_qos = LATCHED
 
     def __init__(
-        self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
-        controller: Started, flown_by: FlownBy, lockstep: bool = False, recorded: bool = True,
-        patience: float = math.inf, simulator: str = '',
+        self, node: Node, order: Order, monitor: Monitor, processes: Processes,
+        controller: Started, simulator: str = '',
+        failures: dict[str, Sequence[str]] | None = None, patience: float = math.inf,
     ) -> None:
+        flown_by, lockstep = order.flown_by, order.link.lockstep
         self.command_topic = RELAYED if lockstep else COMMAND
         super().__init__(
-            node, namespace, monitor, processes, None, lockstep, recorded, simulator, FLYING,
+            node, order, monitor, processes, simulator, failures, FLYING,
             external=not flown_by.policy)
         self.conduct = Conduct(lockstep)
         self._relay = Relay(self.conduct, self._forward) if lockstep else None
-        self._controller = controller
+        self.controller = controller
         self._flown_by = flown_by
         self._patience = min(patience, _PUBLISHES_WITHIN)
         self._lock = RLock() if self._relay is None else self._relay.lock
@@ -88,7 +89,8 @@ class ControlledVehicle(Vehicle):
         self._held: dict[str, float] = {}
         self._answer_wanted = False
         self._is_commanding = False
-        node.create_subscription(FlightControls, f'{namespace}/{COMMAND}', self._on_command, 50)
+        node.create_subscription(
+            FlightControls, f'{self._namespace}/{COMMAND}', self._on_command, 50)
         monitor.on_state = self._on_state
         if lockstep and not flown_by.targets:
             # The simulation waits for its answer to the first state already.
@@ -132,7 +134,7 @@ class ControlledVehicle(Vehicle):
         # That it is there has been waited for before the simulator was started.
         topic = f'{self._namespace}/{COMMAND}'
         if not self.monitor.wait_for(
-            lambda: self._controller.code is not None or is_used_by_another(
+            lambda: self.controller.code is not None or is_used_by_another(
                 self._node.get_publishers_info_by_topic(topic)), self._patience
         ):
             others = [name for name, _ in self._node.get_topic_names_and_types()
@@ -146,7 +148,7 @@ class ControlledVehicle(Vehicle):
         if self._relay is None and not self._flown_by.targets:
             # It may not receive the state yet. One that never commands is judged as silent.
             self.monitor.wait_for(
-                lambda: self._is_commanding or self._controller.code is not None, self._patience)
+                lambda: self._is_commanding or self.controller.code is not None, self._patience)
 
     def _prepare_controller(self) -> None:
         if self._relay is not None:
@@ -169,10 +171,7 @@ class ControlledVehicle(Vehicle):
                 self.conduct.pause(False, time.monotonic())
         elif on and not self.conduct.engaged:
             stamp = self._since()
-            self._held = {
-                'altitude': self.monitor.last('altitude'),
-                'heading': self.monitor.last('heading') % math.tau,
-                'airspeed': self.monitor.last('airspeed')}
+            self._held = self._known_state()
             with self._lock:
                 self.conduct.engage(stamp, time.monotonic())
             self._send(self._held, stamp)
@@ -181,6 +180,17 @@ class ControlledVehicle(Vehicle):
             with self._lock:
                 self.conduct.release(stamp, time.monotonic())
             self._publish(AutopilotTarget(fields=AutopilotTarget.RELEASE), stamp)
+        self.engaged = on
+
+    def _known_state(self) -> dict[str, float]:
+        """Return the state that it knows: what sensors say is not the truth, and it holds that."""
+        if self.monitor.sensors:
+            now = self.measurement()
+            altitude, heading, airspeed = now.altitude, now.heading, now.airspeed
+        else:
+            altitude, heading, airspeed = map(
+                self.monitor.last, ('altitude', 'heading', 'airspeed'))
+        return {'altitude': altitude, 'heading': heading % math.tau, 'airspeed': airspeed}
 
     def set_target(self, values: Mapping[str, float]) -> None:
         """Set targets of the controller; it is sent all that it is to hold."""
@@ -256,22 +266,22 @@ class ControlledVehicle(Vehicle):
     def account(self) -> Account:
         """Return what is to be reported of the controller."""
         with self._lock:
-            if self._controller.code is not None:
-                self.conduct.ended(self._controller.code)
+            if self.controller.code is not None:
+                self.conduct.ended(self.controller.code)
             if self._relay is not None:
                 self._relay.finish(time.monotonic())
         return Account(
-            self._controller.name, self.conduct, time.monotonic(), self._controller.log,
-            tuple(self._controller.last_lines()))
+            self.controller.name, self.conduct, time.monotonic(), self.controller.log,
+            tuple(self.controller.last_lines()))
 
     def check_controller(self) -> None:
         """Raise ControllerError if it has ended, or been silent for too long."""
-        code = self._controller.code
+        code = self.controller.code
         if code is not None:
             self.conduct.ended(code)
             raise ControllerError('\n    '.join([
                 f'the controller has ended with {self.conduct.end}; the end of its log:',
-                *(self._controller.last_lines() or ['(empty)'])]))
+                *(self.controller.last_lines() or ['(empty)'])]))
         now, behind = time.monotonic(), ''
         if self._relay is None:
             silent, what = self.conduct.silent_for(now), 'has commanded nothing'
@@ -297,7 +307,7 @@ class ControlledVehicle(Vehicle):
 
     def freeze_autopilot(self, on: bool) -> None:
         """Stop the controller's processes, and with them its commands, or resume them."""
-        self._controller.freeze(on)
+        self.controller.freeze(on)
         with self._lock:
             self.conduct.pause(on, time.monotonic())
         self._frozen = on

@@ -22,44 +22,44 @@ seeds give equal flights. A real simulator flies in real time.
 from __future__ import annotations
 
 import atexit
-from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
 import math
 import os
 import tempfile
+from typing import NamedTuple
 import weakref
 
-import numpy as np
 from rclpy.node import Node
 
 from xplane_bridge.bridges.links.claim import claim
 from xplane_bridge.bridges.nodes.vehicle.controls import EXPERIMENT
 from xplane_bridge.common import optional
-from xplane_bridge.common.timing import ROUNDED_TIME
-from xplane_bridge.laboratory.control.policy.action import LEVELS
-from xplane_bridge.laboratory.control.policy.observation import Numbers, numbers, Vector
-from xplane_bridge.laboratory.flights.analysis import history as analysis
+from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, TARGET
-from xplane_bridge.laboratory.flights.analysis.series import Arrivals, History
 from xplane_bridge.laboratory.flights.flight import Display, Flight, FlightState
-from xplane_bridge.laboratory.flights.laws import ActionLaw, make_autopilot
+from xplane_bridge.laboratory.flights.laws import ActionLaw
 from xplane_bridge.laboratory.flights.order import Order
-from xplane_bridge.laboratory.flights.scenario.flown_by import EXTERNAL
+from xplane_bridge.laboratory.flights.scenario.flown_by import described, EXTERNAL
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
-from xplane_bridge.laboratory.flights.script import Script
+from xplane_bridge.laboratory.flights.script import ExperimentError, Progress, Script
 from xplane_bridge.laboratory.nodes.flight import recorders
 from xplane_bridge.laboratory.nodes.flight import start as real_start
-from xplane_bridge.laboratory.nodes.flight.actions import LawVehicle, Observer
+from xplane_bridge.laboratory.nodes.flight.actions import LawVehicle
 from xplane_bridge.laboratory.nodes.flight.alone import check_free, CLOCK, FOUND_WITHIN
 from xplane_bridge.laboratory.nodes.flight.bridges import check_namespace
-from xplane_bridge.laboratory.nodes.flight.launch import start_vehicle
+from xplane_bridge.laboratory.nodes.flight.controllers import ControlledVehicle
+from xplane_bridge.laboratory.nodes.flight.launch import make_vehicle, start_recorder
 from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
+from xplane_bridge.laboratory.nodes.flight.observer import Observer
 from xplane_bridge.laboratory.nodes.flight.procedures import Procedures
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.nodes.flight.simulation import observing, start_simulation
+from xplane_bridge.laboratory.nodes.flight.started import wait_for
 from xplane_bridge.laboratory.nodes.flight.steppers import (
     ByActions,
     ByTheClock,
@@ -73,25 +73,31 @@ _flights = count()
 
 class RosFlight(Flight):
     """
-    A flight through ROS; its simulator, bridge, controller and recorder are processes.
+    A flight through ROS; its simulator, bridge, controllers and recorder are processes.
 
-    They end when it is over, fails or is closed, and with the interpreter. Raises OrderError or
-    ScenarioError for a namespace that cannot be used, MachineError for one in which another flies,
-    ImportError without what it needs.
+    They end when it is over, fails or is closed, and with the interpreter. Several vehicles have
+    one clock, and their namespaces below the flight's. They are recorded always, in a temporary
+    file if the order names none: a frame's states are looked at here only where something is due.
+    Raises OrderError or ScenarioError for a namespace that cannot be used, MachineError for one in
+    which another flies, ImportError without what it needs.
     ``patience`` is how long (s) a controller of your own may be there without being ready.
     """
+
+    vehicles: dict[str, Vehicle]
 
     def __init__(
         self, order: Order, display: Display, patience: float = math.inf
     ) -> None:
         namespace = choose_namespace(order)
+        by_actions, are_several = bool(order.flown_by.actions), bool(order.scenario.vehicles)
+        # What is commanded from here is known here.
+        self._records = not by_actions and (are_several or bool(order.keep.recording))
         # Reported before the flight, not after it.
         needed = [] if order.link.host else ['jsbsim']
-        if order.keep.recording:
+        if self._records:
             needed += [*recorders.needed(), 'rosbags']
         optional.require(
-            'a flight through ROS', *needed,
-            extra='fly,export' if order.keep.recording else 'fly')
+            'a flight through ROS', *needed, extra='fly,export' if self._records else 'fly')
         super().__init__(
             replace(order, link=replace(order.link, namespace=namespace)), display)
         self._patience = patience
@@ -102,12 +108,8 @@ class RosFlight(Flight):
         self._resources.enter_context(claim(namespace))
         if self.order.follows_clock:
             self._resources.enter_context(claim(CLOCK))
-        self._monitor: Monitor | None = None
-        self._vehicle: Vehicle | None = None
-        self._stepper: Stepper | None = None
-        self._heard: Mapping[str, float] = {}
-        self._history: History | None = None
-        self._loading: Future[History] | None = None
+        self._steppers: dict[str, Stepper] = {}
+        self._laws: list[ActionLaw] = []
         self._processes: Processes | None = None
         self._is_ended = False
         _open.add(self)
@@ -115,102 +117,168 @@ class RosFlight(Flight):
     @property
     def time(self) -> float:
         """Return the time of the scenario in s."""
-        return 0.0 if self._stepper is None else self._stepper.time
-
-    def observation(self) -> Vector:
-        """Return what whoever gives the actions is told (control.policy.observation.FIELDS)."""
-        self._check_began()
-        if not isinstance(self._vehicle, LawVehicle):
-            raise ValueError('only a flight by actions has observations')
-        return self._vehicle.observation()
-
-    def truth(self) -> Numbers:
-        """Return the observation: there are no sensors."""
-        return numbers(self.observation())
-
-    def history(self) -> History:
-        """
-        Return all that was measured, commanded and wanted, with its times.
-
-        If it is recorded, and ended, that is read from the recording, and has its namespace;
-        otherwise it is what was heard here, and its namespace is 'ros'.
-        """
-        if self._history is None:
-            self._check_began()
-            if not (self.order.keep.recording and self._is_ended):
-                return self._flown_part(self._heard_here())
-            self._history = self._flown_part(
-                self._load() if self._loading is None else self._loading.result())
-        return self._history
-
-    def _heard_here(self) -> History:
-        if isinstance(self._vehicle, LawVehicle):
-            return self._vehicle.history()
-        assert self._monitor is not None
-        return self._monitor.history(self.script.begin)
-
-    def _flown_part(self, history: History) -> History:
-        """Return a history without the wreck, which goes on to be simulated."""
-        return history if self.crash is None else history.until(self.crash.at)
-
-    def _load(self) -> History:
-        return analysis.load(
-            self.order.keep.recording, self.order.link.namespace, self.script.begin)
+        return next((one.time for one in self._steppers.values()), 0.0)
 
     def lacking(self) -> str:
-        """Return a sentence if the history lacks what was heard in flight, or is cut."""
-        if cut := self.history().cut:
-            return cut
-        topics = self.history().topics
-        nothing = Arrivals(np.full(1, -math.inf), np.empty(0))
-        missing = {topic: stamp - float(topics.get(topic, nothing).stamps.max())
-                   for topic, stamp in self._heard.items()}
-        found = ', '.join(f'{topic} ({seconds:.3f} s)' for topic, seconds in missing.items()
-                          if seconds > ROUNDED_TIME)
-        return f'the recording lacks the end of {found}' if found else ''
+        """Return a sentence for each history that lacks what was heard in flight, or is cut."""
+        return '; '.join(
+            f'{name}: {lacking}' if name else lacking for name, one in self.vehicles.items()
+            if (lacking := one.lacking()))
 
     def traffic(self) -> tuple[Mapping[str, int], float]:
-        """Return the messages so far by topic, and the newest latency (s), NaN if unknown."""
-        assert self._monitor is not None
-        with self._monitor.arrived:
-            return dict(self._monitor.counts), self._monitor.latency
-
-    def heard_by_others(self, topics: Collection[str]) -> set[str]:
-        """Return those topics that not only this flight subscribes to."""
-        assert self._vehicle is not None
-        return self._vehicle.heard_by_others(topics)
+        """Return the messages so far of the first by topic, and the newest latency (s) or NaN."""
+        monitor = next(iter(self.vehicles.values())).monitor
+        with monitor.arrived:
+            return dict(monitor.counts), monitor.latency
 
     def _start(self) -> FlightState:
         order, use = self.order, self._resources.enter_context
-        link = order.link
-        node, monitor = use(observing(
-            EXPERIMENT, link.namespace, order.follows_clock, self._make_monitor))
-        self.telemetry = self._monitor = monitor
-        check_free(node, [link.namespace], order.flown_by.command == EXTERNAL,
+        scratch = use(tempfile.TemporaryDirectory())
+        recording = (order.keep.recording or os.path.join(scratch, 'flight.mcap')) if (
+            self._records) else ''
+        log = order.keep.log or os.path.join(scratch, 'log')
+        self._orders = _name_files(order, recording, log)
+        node, heard = use(observing(
+            EXPERIMENT, order.link.namespace, order.follows_clock, self._make_monitors))
+        check_free(node, [one.link.namespace for one in self._orders.values()],
+                   any(one.flown_by.command == EXTERNAL for one in self._orders.values()),
                    FOUND_WITHIN if self._is_named else 0.0)
         # Left before the node is: these end in order.
-        processes = self._processes = use(Processes(order.keep.log or os.path.join(
-            use(tempfile.TemporaryDirectory()), 'log')))
-        if order.flown_by.actions:
-            stepper = self._stepper = self._by_actions(node, processes)
-        else:
-            stepper = self._stepper = self._by_others(node, processes)
+        self._at_once = use(ThreadPoolExecutor(len(self._orders), 'asks a vehicle'))
+        processes = self._processes = use(Processes(log))
+        vehicles = self._launch(node, heard.monitors, processes, recording)
+        for name, vehicle in vehicles.items():
+            self._whose = name
+            self._get_ready(node, vehicle, self._displays[name])
+        self._bind(vehicles)
         self._display.begin(self)
-        going = stepper.begin()
+        going = True
+        for name, stepper in self._steppers.items():
+            self._whose = name
+            going = stepper.begin() and going
+        going = self._look_at_all(going)
         if order.flown_by.actions:
-            while going and not self.script.engaged:
-                going = stepper.step()
+            while going and not all(one.engaged for one in vehicles.values()):
+                going = self._fly_on()
             if not going and self.crash is None:
                 from xplane_bridge.laboratory.flights.core import never_engaged
                 raise never_engaged(order.scenario.name)
         return self._after(going)
 
+    def _make_monitors(self, node: Node) -> _Monitors:
+        return _Monitors({
+            name: self._make_monitor(node, one) for name, one in self._orders.items()})
+
+    def _make_monitor(self, node: Node, order: Order) -> Monitor:
+        flown_by, sensors = order.flown_by, bool(order.sensed_by)
+        # Of those who are commanded or led from here, or told what they measure, more is known.
+        kind = Observer if (
+            flown_by.actions or self.order.scenario.fleet.stations
+            or (flown_by.external and sensors)) else Monitor
+        return kind(
+            node, order.link.namespace, order.link.lockstep,
+            ORDERED if flown_by.actions or flown_by.external else TARGET, sensors)
+
+    def _launch(
+        self, node: Node, monitors: Mapping[str, Monitor], processes: Processes, recording: str
+    ) -> dict[str, Vehicle]:
+        """Start all processes, and return the vehicles."""
+        order = self.order
+        # All at once; only the bridge waits for the simulator, and a flight for all of them.
+        recorder = start_recorder(
+            processes, self._display, recording, order.link.namespace) if recording else None
+        failures: dict[str, Sequence[str]] | None = {} if order.scenario.vehicles else None
+        self._displays: dict[str, Progress] = {}
+        vehicles: dict[str, Vehicle] = {}
+        for number, (name, one) in enumerate(self._orders.items()):
+            display = self._displays[name] = self._news.of(name, number)
+            vehicles[name] = make_vehicle(
+                node, monitors[name], processes, one, display, name, order.link.namespace,
+                failures, self._patience)
+        for name, vehicle in vehicles.items():
+            self._whose = name
+            # A simulator that waited for it as well would fly on without anybody at the controls.
+            if isinstance(vehicle, ControlledVehicle):
+                wait_for(
+                    vehicle.controller, node, vehicle.order.link.namespace,
+                    vehicle.order.flown_by.targets, self._displays[name].say, self._patience)
+        self._whose = ''
+        self._news.tell()
+        flying = start_simulation(processes, order, self._orders)
+        flying += _describe_controllers(self._orders)
+        if recorder is not None:
+            flying += f'; {recorder.name} to {recording}'
+            if recorder.announced is not None:
+                recorder.announced.wait()
+        self._display.say(flying)
+        return vehicles
+
+    def _get_ready(self, node: Node, vehicle: Vehicle, display: Progress) -> None:
+        """Wait until all that a vehicle needs is connected."""
+        order, scenario = vehicle.order, vehicle.order.scenario
+        if why := real_start.place(vehicle, order, display):
+            if order.flown_by.actions:
+                raise ScenarioError(f'initial cannot be flown on {order.link.host}: {why}')
+            if scenario.needs_runway():
+                raise ScenarioError(f'{order.link.host} is not on the runway: {why}')
+            display.say(f'{order.link.host} keeps its own state, initial is not applied: {why}')
+        script = vehicle.script = Script(scenario, vehicle, vehicle.monitor, display)
+        vehicle.excited = script.excited
+        arrived = vehicle.wait_until_ready(bool(scenario.needs_simulator()))
+        if isinstance(vehicle, LawVehicle):
+            assert isinstance(vehicle.law, ActionLaw)
+            self._laws.append(vehicle.law)
+            self._steppers[self._whose] = ByActions(script, vehicle)
+            return
+        if scenario.needs_runway():
+            vehicle.procedures = Procedures(node, order.link.namespace, vehicle.monitor)
+        display.say(f'receiving telemetry on {", ".join(arrived)}')
+        kind = InLockstep if order.link.lockstep else ByTheClock
+        self._steppers[self._whose] = kind(script, vehicle, display)
+
     def _step(self, action: Sequence[float] | None, frames: int) -> FlightState:
-        assert self._stepper is not None
-        if action is not None and isinstance(self._vehicle, LawVehicle):
-            self._law.given = tuple(action)
-        going = all(self._stepper.step() for _ in range(frames))
-        return self._after(going)
+        if action is not None and self._laws:
+            self._give(action, self._laws)
+        return self._after(all(self._fly_on() for _ in range(frames)))
+
+    def _fly_on(self) -> bool:
+        """Fly on to where something is due, for one of them or for what binds them."""
+        steppers = self._steppers
+        # One that was trimmed is ahead, by less than a frame.
+        stamp = max(one.stamp for one in steppers.values())
+        binds = self.script.begin + min(self._formation.due, self._watch.due) - HALF_STAMP
+        due = max(min(binds, *(one.due for one in steppers.values())), stamp + HALF_STAMP)
+        (first, leading), *others = steppers.items()
+        # Each is asked, and answers when its process comes to it: not one after another.
+        asked = {name: self._at_once.submit(one.command_until, due, binds)
+                 for name, one in others}
+        self._whose = first
+        leading.command_until(due, binds)
+        for name, done in asked.items():
+            self._whose = name
+            done.result()
+        # Who does not command is known, whoever waits.
+        self._whose = ''
+        for name, one in steppers.items():
+            one.wait(due)
+            if one.newest != leading.newest:
+                raise ExperimentError(
+                    f'{name} is at {one.newest:.6f} s, and {first} at {leading.newest:.6f} s: '
+                    'they are not in lockstep')
+        going = True
+        for name, one in steppers.items():
+            self._whose = name
+            going = one.look() and going
+        return self._look_at_all(going)
+
+    def _look_at_all(self, going: bool) -> bool:
+        """Do what binds them in the frame that waits; return whether it goes on."""
+        self._whose = ''
+        going = self._look(going)
+        if not going:
+            for line in next(iter(self._steppers.values())).how_fast():
+                self._display.say(line)
+        return going
 
     def _end(self) -> None:
         if self._is_ended:
@@ -218,77 +286,50 @@ class RosFlight(Flight):
         self._is_ended = True
         _open.discard(self)
         try:
-            if self._vehicle is not None and self._stepper is not None:
-                assert self._monitor is not None
-                if self.order.keep.recording:
-                    # What comes after its end is not judged.
-                    self._heard = self._monitor.newest(
-                        self.script.begin + self.flown + ROUNDED_TIME if self.began else math.inf)
-                if not self.order.flown_by.actions:
-                    self.script.account = self._vehicle.account()
-                    self._vehicle.thaw_autopilot()
-                if self.order.keep.recording and self.began:
-                    self._load_early()
+            for vehicle in self.vehicles.values():
+                vehicle.conclude()
+            if self._records and self.began:
+                assert self._processes is not None
+                self._processes.end_recorders()
+                for vehicle in self.vehicles.values():
+                    vehicle.read_recording()
+                if not self.order.keep.recording:
+                    # It goes with all that is temporary.
+                    for vehicle in self.vehicles.values():
+                        vehicle.wait_until_read()
         finally:
             self._resources.close()
 
-    def wait_until_read(self) -> None:
-        """Wait until the recording, if it is being read, is needed no more."""
-        if self._loading is not None:
-            wait([self._loading])
 
-    def _load_early(self) -> None:
-        """Read the recording, which is complete then, while all others still end."""
-        assert self._processes is not None
-        self._processes.end_recorders()
-        reader = ThreadPoolExecutor(1, 'reader of the recording')
-        self._loading = reader.submit(self._load)
-        reader.shutdown(wait=False)
+class _Monitors(NamedTuple):
+    """The monitors of all vehicles, by their names."""
 
-    def _make_monitor(self, node: Node) -> Monitor:
-        order = self.order
-        if order.flown_by.actions:
-            return Observer(node, order.link.namespace, order.link.lockstep)
-        return Monitor(
-            node, order.link.namespace, order.link.lockstep,
-            ORDERED if order.flown_by.external else TARGET, bool(order.sensed_by))
+    monitors: Mapping[str, Monitor]
 
-    def _by_actions(self, node: Node, processes: Processes) -> Stepper:
-        order, monitor = self.order, self._monitor
-        assert isinstance(monitor, Observer)
-        initial = order.scenario.initial
-        start_simulation(processes, order)
-        law = self._law = ActionLaw(LEVELS[order.flown_by.actions])
-        vehicle = self._vehicle = LawVehicle(
-            node, order.link.namespace, monitor, processes, law, order.link.lockstep,
-            bool(order.scenario.needs_simulator()))
-        law.place(vehicle.observation, make_autopilot(
-            order.model, initial.get('aircraft_path', ''), initial.get('gains', ''),
-            order.plant.gains))
-        if why := real_start.place(vehicle, order, self._display):
-            raise ScenarioError(f'initial cannot be flown on {order.link.host}: {why}')
-        vehicle.begin()
-        self.script = Script(order.scenario, vehicle, monitor, self._display)
-        return ByActions(self.script, vehicle)
+    def pause(self) -> float:
+        """Return how long nobody needs to know of new messages, in seconds."""
+        return min(monitor.pause() for monitor in self.monitors.values())
 
-    def _by_others(self, node: Node, processes: Processes) -> Stepper:
-        order, monitor = self.order, self._monitor
-        assert monitor is not None
-        vehicle = self._vehicle = start_vehicle(
-            node, monitor, processes, order, self._display, self._patience)
-        if why := real_start.place(vehicle, order, self._display):
-            if order.scenario.needs_runway():
-                raise ScenarioError(f'{order.link.host} is not on the runway: {why}')
-            self._display.say(
-                f'{order.link.host} keeps its own state, initial is not applied: {why}')
-        script = self.script = Script(order.scenario, vehicle, monitor, self._display)
-        vehicle.excited = script.excited
-        arrived = vehicle.wait_until_ready(bool(order.scenario.needs_simulator()))
-        if order.scenario.needs_runway():
-            vehicle.procedures = Procedures(node, order.link.namespace, monitor)
-        self._display.say(f'receiving telemetry on {", ".join(arrived)}')
-        kind = InLockstep if order.link.lockstep else ByTheClock
-        return kind(script, vehicle, self._display)
+
+def _name_files(order: Order, recording: str, log: str) -> dict[str, Order]:
+    """Return the orders of the vehicles, with their namespaces and files."""
+    # Of several, each that has one the controller has a log of its own.
+    common, _ = os.path.splitext(log)
+    return {
+        name: replace(
+            one, keep=replace(
+                one.keep, recording=recording, log=f'{common}.{name}.log' if name else log),
+            link=replace(one.link, namespace=f'{order.link.namespace}/{name}'.rstrip('/')))
+        for name, one in order.of_vehicles().items()}
+
+
+def _describe_controllers(orders: Mapping[str, Order]) -> str:
+    """Return who flies, and how many of several."""
+    found = Counter(
+        described(one.figures()) if one.flown_by.external else
+        'by actions' if one.flown_by.actions else 'autopilot_node' for one in orders.values())
+    return ', '.join(what if '' in orders else f'{number} {what}'
+                     for what, number in found.items())
 
 
 def choose_namespace(order: Order) -> str:

@@ -16,7 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+import math
 import os
 from typing import Any, NamedTuple
 
@@ -24,8 +25,10 @@ from rclpy.node import Node
 
 from xplane_bridge.common.supervised import Supervised
 from xplane_bridge.laboratory.control import gains
+from xplane_bridge.laboratory.control.policy.action import LEVELS
 from xplane_bridge.laboratory.control.policy.load import absolute
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, POLICY_TARGET, TARGET
+from xplane_bridge.laboratory.flights.laws import ActionLaw, make_autopilot
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.flown_by import (
     described,
@@ -37,11 +40,13 @@ from xplane_bridge.laboratory.flights.scenario.flown_by import (
 from xplane_bridge.laboratory.flights.script import Progress
 from xplane_bridge.laboratory.nodes.flight import bridges as peers
 from xplane_bridge.laboratory.nodes.flight import recorders
+from xplane_bridge.laboratory.nodes.flight.actions import LawVehicle
 from xplane_bridge.laboratory.nodes.flight.controllers import ControlledVehicle
 from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
+from xplane_bridge.laboratory.nodes.flight.observer import Observer
 from xplane_bridge.laboratory.nodes.flight.processes import Announced, Processes, RECORDER_PATIENCE
-from xplane_bridge.laboratory.nodes.flight.simulation import sent_again, start_simulation
-from xplane_bridge.laboratory.nodes.flight.started import Started, wait_for
+from xplane_bridge.laboratory.nodes.flight.simulation import sent_again
+from xplane_bridge.laboratory.nodes.flight.started import Started
 from xplane_bridge.laboratory.nodes.flight.vehicle import Vehicle
 
 # The autopilot's parameters in lockstep, if it is not and if it is below a policy.
@@ -53,24 +58,35 @@ _LOCKSTEP: Mapping[bool, Mapping[str, Any]] = {
 _BELOW_POLICY = {ORDERED: POLICY_TARGET, TARGET: 'policy/active_target'}
 
 
-def start_vehicle(
+def make_vehicle(
     node: Node, monitor: Monitor, processes: Processes, order: Order, display: Progress,
-    patience: float,
+    name: str = '', simulator: str = '', failures: dict[str, Sequence[str]] | None = None,
+    patience: float = math.inf,
 ) -> Vehicle:
-    """Start the processes that an order wants, and return the vehicle; ``patience``: wait_for."""
-    link, flown_by = order.link, order.flown_by
-    if not flown_by.external:
-        autopilot = _start(processes, order, display)
-        return Vehicle(
-            node, link.namespace, monitor, processes, autopilot, link.lockstep,
-            bool(order.keep.recording))
-    controller = start_controller(processes, order)
-    vehicle = ControlledVehicle(
-        node, link.namespace, monitor, processes, controller, flown_by, link.lockstep,
-        bool(order.keep.recording), patience)
-    # A simulator that waited for it as well would fly on without anybody at the controls.
-    wait_for(controller, node, link.namespace, flown_by.targets, display.say, patience)
-    _start(processes, order, display)
+    """
+    Start what flies an order, its autopilot or its controller, and return the vehicle.
+
+    Of several it has a ``name``. ``simulator`` and ``failures`` are Vehicle's, ``patience`` is
+    wait_for's.
+    """
+    flown_by = order.flown_by
+    if flown_by.actions:
+        assert isinstance(monitor, Observer)
+        initial, law = order.scenario.initial, ActionLaw(LEVELS[flown_by.actions])
+        commanded = LawVehicle(node, order, monitor, processes, law, simulator, failures)
+        law.place(commanded.observation, make_autopilot(
+            order.model, initial.get('aircraft_path', ''), initial.get('gains', ''),
+            order.plant.gains))
+        return commanded
+    autopilot = start_autopilot(
+        processes, order, display, f'{name}.autopilot_node' if name else '') if (
+        flown_by.needs_autopilot()) else None
+    if flown_by.external:
+        return ControlledVehicle(
+            node, order, monitor, processes, start_controller(processes, order), simulator,
+            failures, patience)
+    vehicle = Vehicle(node, order, monitor, processes, simulator, failures)
+    vehicle.autopilot = autopilot
     return vehicle
 
 
@@ -94,24 +110,6 @@ def start_controller(processes: Processes, order: Order) -> Started:
         command = split_command(flown_by.command, ros_arguments(
             link.namespace, order.follows_clock, link.lockstep, behind_sensors))
     return Started(name, processes.start_group(command, log), log)
-
-
-def _start(processes: Processes, order: Order, display: Progress) -> Supervised | None:
-    """Start recorder, autopilot, simulator and bridge; return the autopilot's process."""
-    link, flown_by, recording = order.link, order.flown_by, order.keep.recording
-    # All at once; only the bridge waits for the simulator, and a flight for all of them.
-    recorder = start_recorder(processes, display, recording, link.namespace) if (
-        recording) else None
-    autopilot = (
-        start_autopilot(processes, order, display) if flown_by.needs_autopilot() else None)
-    flying = start_simulation(processes, order, flown_by.external and link.lockstep)
-    flying += described(order.figures()) if flown_by.external else 'autopilot_node'
-    if recorder is not None:
-        flying += f'; {recorder.name} to {recording}'
-        if recorder.announced is not None:
-            recorder.announced.wait()
-    display.say(flying)
-    return autopilot
 
 
 def start_autopilot(

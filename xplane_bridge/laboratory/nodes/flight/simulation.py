@@ -117,29 +117,26 @@ def _spin(executor: SingleThreadedExecutor, stop: Future, monitor: Pausing) -> N
         spin_until(executor, stop, monitor.pause)
 
 
-def start_simulation(
-    processes: Processes, order: Order, relayed: bool = False,
-    disturbed: Mapping[str, Any] | None = None,
-) -> str:
+def start_simulation(processes: Processes, order: Order, orders: Mapping[str, Order]) -> str:
     """
     Start simulator, unless that is a real one, bridge and perhaps sensors; return a description.
 
-    ``relayed``: commands reach the bridge through a relay. ``disturbed`` are other parameters of
-    simulator_node.
+    ``orders`` are those of the vehicles by their names, of one alone by ''.
     """
-    sensors = order.sensed_by
-    moved = moved_truth(sensors) | ({COMMAND: RELAYED} if relayed else {})
+    moved = {name: moved_truth(one.sensed_by) | (
+        {COMMAND: RELAYED} if one.flown_by.external and one.link.lockstep else {})
+        for name, one in orders.items()}
     if order.sim == DIRECT:
-        flying = _start_direct(processes, order, moved, disturbed or {})
+        flying = _start_direct(processes, order, orders, moved)
     else:
-        flying = _start_behind_bridge(processes, order, moved, disturbed or {})
-    if not sensors:
-        return flying
-    _start_sensors(processes, order)
-    return f'{flying}sensors_node ({sensors}); '
+        flying = _start_behind_bridge(processes, order, moved[''])
+    for name, one in orders.items():
+        _start_sensors(processes, one, f'{name}.sensors_node' if name else '')
+    sensors = dict.fromkeys(one.sensed_by for one in orders.values() if one.sensed_by)
+    return f'{flying}sensors_node ({", ".join(sensors)}); ' if sensors else flying
 
 
-def _start_sensors(processes: Processes, order: Order, name: str = '') -> None:
+def _start_sensors(processes: Processes, order: Order, name: str) -> None:
     """Start the sensors of a vehicle, if it has any, by a ``name`` that tells them from others."""
     namespace = order.link.namespace
     if order.sensed_by:
@@ -159,22 +156,29 @@ def _ground_of(order: Order) -> dict[str, float]:
 
 
 def _start_direct(
-    processes: Processes, order: Order, moved: Mapping[str, str], disturbed: Mapping[str, Any]
+    processes: Processes, order: Order, orders: Mapping[str, Order],
+    moved: Mapping[str, Mapping[str, str]],
 ) -> str:
-    """Start simulator_node, which publishes what a bridge would."""
-    link = order.link
-    kept = peers.kept_messages(link.namespace, [
-        *(moved.get(topic, topic) for topic in peers.TELEMETRY),
-        *((CLOCK,) if order.follows_clock else ())])
+    """Start simulator_node, which publishes what a bridge would of each vehicle."""
+    link, is_of_one = order.link, '' in orders
+    kept = peers.kept_messages(link.namespace, [CLOCK] if order.follows_clock else [])
+    renamed: dict[str, str] = {}
+    for name, one in orders.items():
+        kept |= peers.kept_messages(
+            one.link.namespace, [moved[name].get(topic, topic) for topic in peers.TELEMETRY])
+        renamed |= {os.path.join(name, topic): os.path.join(name, truth)
+                    for topic, truth in moved[name].items()}
     processes.start('simulator_node', peers.ros_arguments(link.namespace, {
         'telemetry': 'direct', 'speed': link.speed, 'lockstep': link.lockstep, 'seed': order.seed,
         'publish_clock': order.follows_clock, **kept,
         # The simulation waits for commands; the watchdog does not, and would command instead.
         **({'command_timeout': 0.0} if link.lockstep else {}),
-        **_initial_of(order), **disturbed}, moved), is_last=True)
+        **(_initial_of(order) if is_of_one else _initial_of_several(order, orders))}, renamed),
+        is_last=True)
     if link.lockstep:
         _wait_until_open(processes)
-    return 'simulator_node, direct; '
+    return 'simulator_node, direct; ' if is_of_one else (
+        f'simulator_node, direct, with {counted(len(orders), "aircraft", "aircraft")}; ')
 
 
 def _initial_of(order: Order) -> dict[str, Any]:
@@ -186,39 +190,20 @@ def _initial_of(order: Order) -> dict[str, Any]:
             | peers.kept_messages(order.link.namespace, topics))
 
 
+def _initial_of_several(order: Order, orders: Mapping[str, Order]) -> dict[str, Any]:
+    """Return the parameters of the initial states of several, and of their names."""
+    initials = {name: one.scenario.initial for name, one in orders.items()}
+    return {'physics_rate': order.given_physics_rate, 'namespaces': list(orders),
+            **_gains_of(next(iter(initials.values()))), **fleet_start(initials)}
+
+
 def _gains_of(initial: Mapping[str, Any]) -> dict[str, str]:
     """Return the gains that a scenario names: the limits of the airframe are with them."""
     return {'gains': initial['gains']} if 'gains' in initial else {}
 
 
-def start_fleet(processes: Processes, order: Order, orders: Mapping[str, Order]) -> str:
-    """Start simulator_node with a fleet in lockstep, and sensors; ``orders`` by their names."""
-    namespace = order.link.namespace
-    kept: dict[str, int] = {}
-    moved: dict[str, str] = {}
-    for name in orders:
-        of_one = moved_truth(orders[name].sensed_by) | (
-            {COMMAND: RELAYED} if order.flown_by.external else {})
-        moved |= {f'{name}/{topic}': f'{name}/{truth}' for topic, truth in of_one.items()}
-        kept |= peers.kept_messages(
-            f'{namespace}/{name}', [of_one.get(topic, topic) for topic in peers.TELEMETRY])
-    processes.start('simulator_node', peers.ros_arguments(namespace, {
-        'telemetry': 'direct', 'lockstep': True, 'seed': order.seed, 'publish_clock': False,
-        'command_timeout': 0.0, 'namespaces': list(orders), **kept,
-        'physics_rate': order.given_physics_rate,
-        **_gains_of(order.scenario.vehicles[0].initial),
-        **fleet_start({one.name: one.initial for one in order.scenario.vehicles})}, moved),
-        is_last=True)
-    _wait_until_open(processes)
-    for name, one in orders.items():
-        _start_sensors(processes, one, f'{name}.sensors_node')
-    sensors = dict.fromkeys(one.sensed_by for one in orders.values() if one.sensed_by)
-    return f'simulator_node, direct, with {counted(len(orders), "aircraft", "aircraft")}; ' + (
-        f'sensors_node ({", ".join(sensors)}); ' if sensors else '')
-
-
 def _start_behind_bridge(
-    processes: Processes, order: Order, moved: Mapping[str, str], disturbed: Mapping[str, Any]
+    processes: Processes, order: Order, moved: Mapping[str, str]
 ) -> str:
     """Start the simulator, unless that is a real one, and its bridge."""
     simulator, link = order.simulator, order.link
@@ -233,7 +218,7 @@ def _start_behind_bridge(
             'lockstep': link.lockstep, 'seed': order.seed, 'loss': link.loss,
             'delay': link.delay, 'jitter': link.jitter,
             # If stamps are simulated time, the bridge publishes them, and the only clock.
-            'publish_clock': False, **_initial_of(order), **disturbed}), is_last=True)
+            'publish_clock': False, **_initial_of(order)}), is_last=True)
         if link.lockstep:
             _wait_until_open(processes)
     kept = peers.kept_by_bridge(simulator, namespace, moved, order.simulated_time)

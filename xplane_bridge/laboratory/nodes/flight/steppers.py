@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
 import time
 from typing import Protocol
@@ -32,17 +33,42 @@ _TICK = 0.02
 
 
 class Stepper(Protocol):
-    """How a flight goes on."""
+    """How a vehicle goes on: ``command_until`` a stamp, ``wait`` for it, and ``look`` there."""
 
     @property
     def time(self) -> float:
         """Return the time of the scenario in s."""
 
+    @property
+    def stamp(self) -> float:
+        """Return the stamp of the frame that waits."""
+
+    @property
+    def newest(self) -> float:
+        """Return the stamp that was waited for last."""
+
+    @property
+    def due(self) -> float:
+        """Return the stamp at which something is due next, or that of the next frame."""
+
     def begin(self) -> bool:
         """Take the first state; return whether something is left to be flown."""
 
-    def step(self) -> bool:
-        """Fly on; return whether something is left to be flown."""
+    def command_until(self, due: float, needed_from: float) -> None:
+        """
+        Command the frame that waits, or let others command all frames before a stamp.
+
+        Of frames that are commanded from here all is needed from the stamp ``needed_from`` on.
+        """
+
+    def wait(self, due: float) -> None:
+        """Wait for the frame of a stamp."""
+
+    def look(self) -> bool:
+        """Do what is due in the frame that waits; return whether something is left."""
+
+    def how_fast(self) -> Sequence[str]:
+        """Return in sentences how fast it was flown."""
 
 
 class ByActions:
@@ -51,22 +77,50 @@ class ByActions:
     def __init__(self, script: Script, vehicle: LawVehicle) -> None:
         self._script, self._vehicle = script, vehicle
         self._frames = FrameStepper(script, vehicle)
-        script.begin = vehicle.began
 
     @property
     def time(self) -> float:
         """Return the time of the scenario in s."""
         return self._vehicle.time - self._vehicle.began
 
+    @property
+    def stamp(self) -> float:
+        """Return the stamp of the frame that waits."""
+        return self._vehicle.stamp
+
+    @property
+    def newest(self) -> float:
+        """Return the same."""
+        return self._vehicle.stamp
+
+    @property
+    def due(self) -> float:
+        """Return the next frame's stamp."""
+        return self._vehicle.stamp + HALF_STAMP
+
     def begin(self) -> bool:
         """Observe the first state."""
-        return self._frames.look()
+        self._vehicle.begin()
+        self._script.begin = self._vehicle.began
+        return self.look()
 
-    def step(self) -> bool:
-        """Fly a frame, or in real time until the next state."""
-        going = self._frames.fly(1)
+    def command_until(self, due: float, needed_from: float) -> None:
+        """Command a frame, or in real time until the next state."""
+        self._frames.command()
+
+    def wait(self, due: float) -> None:
+        """Wait for the state that follows."""
+        self._vehicle.arrive()
+
+    def look(self) -> bool:
+        """Observe it, and do what is due; return whether something is left."""
+        going = self._frames.look()
         self._script.exceedances = self._vehicle.exceedances
         return going
+
+    def how_fast(self) -> Sequence[str]:
+        """Return nothing: whoever gives the actions takes his time."""
+        return ()
 
 
 class _Scripted:
@@ -105,24 +159,14 @@ class InLockstep(_Scripted):
     There it holds its command until that is done. So each flight does the same at the same frame.
     """
 
+    _needed_from = -math.inf
+
     def begin(self) -> bool:
         """Wait for the first state, and do what is due at it."""
         self._lockstep = LockstepClient(self._vehicle)
         self._script.begin = self._lockstep.wait(-math.inf)
         self._began, self._used = time.monotonic(), self._vehicle.cpu_seconds()
         return self.look()
-
-    def step(self) -> bool:
-        """Fly on to where something is due, or a frame with the scenario's own command."""
-        due, script = self.due, self._script
-        commands = not self._vehicle.commands_itself(self._stamp, script.engaged)
-        self.command_until(due)
-        self.wait(due, script.due if commands else -math.inf)
-        going = self.look()
-        if not going:
-            for line in self.how_fast():
-                self._display.say(line)
-        return going
 
     @property
     def stamp(self) -> float:
@@ -143,17 +187,21 @@ class InLockstep(_Scripted):
             return script.due
         return stamp + HALF_STAMP
 
-    def command_until(self, due: float) -> None:
+    def command_until(self, due: float, needed_from: float) -> None:
         """Let the autopilot command all frames before a stamp; or command the one that waits."""
         script, lockstep, stamp = self._script, self._lockstep, self._stamp
-        if self._vehicle.commands_itself(stamp, script.engaged):
+        is_answered = self._vehicle.commands_itself(stamp, script.engaged)
+        self._needed_from = -math.inf if is_answered else min(script.due, needed_from)
+        # Before the states come, of which few are looked at: others may be waited for first.
+        self._vehicle.monitor.wait_only_for(due, self._needed_from)
+        if is_answered:
             lockstep.let_autopilot_command(due)
         else:
             lockstep.command(script.held_controls(stamp) or {})
 
-    def wait(self, due: float, needed_from: float = -math.inf) -> None:
-        """Wait for the frame of a stamp; ``needed_from`` is LockstepClient.wait's."""
-        self._lockstep.wait(due, self._show_progress, needed_from)
+    def wait(self, due: float) -> None:
+        """Wait for the frame of a stamp."""
+        self._lockstep.wait(due, self._show_progress, self._needed_from)
 
     def look(self) -> bool:
         """Do what is due in the frame that waits; return whether something is left."""
@@ -168,7 +216,7 @@ class InLockstep(_Scripted):
         self._stamp = stamp
         return not script.is_over
 
-    def how_fast(self) -> tuple[str, str]:
+    def how_fast(self) -> Sequence[str]:
         """Return in sentences how long it took, and which process has computed in that time."""
         flown, took = self._script.flown, time.monotonic() - self._began
         computed = (f'{name} {(seconds - self._used.get(name, 0.0)) / took:.0%}'
@@ -184,15 +232,30 @@ class InLockstep(_Scripted):
 class ByTheClock(_Scripted):
     """Time passes: what is due happens then."""
 
+    stamp = newest = due = math.inf
+
     def begin(self) -> bool:
         """Take the time."""
         self._script.begin = self._heard_at = self._vehicle.now()
         self._heard = self._answered = -1
         self._commanded_at = -math.inf
-        return True
+        return self.look()
 
-    def step(self) -> bool:
-        """Do what is due, and wait for the next message, or a moment."""
+    def command_until(self, due: float, needed_from: float) -> None:
+        """Do nothing: others command, and ``look`` where they do not."""
+
+    def wait(self, due: float) -> None:
+        """Wait for the next message, or a moment."""
+        monitor = self._vehicle.monitor
+        with monitor.arrived:
+            monitor.arrived.wait(_TICK)
+
+    def how_fast(self) -> Sequence[str]:
+        """Return nothing: it was flown in real time."""
+        return ()
+
+    def look(self) -> bool:
+        """Do what is due; return whether something is left."""
         script, vehicle, monitor = self._script, self._vehicle, self._vehicle.monitor
         now = vehicle.now()
         if self._has_crashed(now):
@@ -216,6 +279,4 @@ class ByTheClock(_Scripted):
             self._answered, self._commanded_at = count, now
             if (held := script.held_controls(now)) is not None:
                 vehicle.command(vehicle.make_command(held))
-        with monitor.arrived:
-            monitor.arrived.wait(_TICK)
         return True

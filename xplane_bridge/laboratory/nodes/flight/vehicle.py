@@ -25,7 +25,7 @@ from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
-from rcl_interfaces.msg import Parameter
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
 from rclpy.publisher import Publisher
@@ -34,21 +34,31 @@ from rclpy.time import Time
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_srvs.srv import SetBool
 
+from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.conversions.masks import Mask
 from xplane_bridge.bridges.nodes.common.parameter_values import value_message
 from xplane_bridge.bridges.nodes.common.subscribers import Published, tell_regularly
 from xplane_bridge.bridges.nodes.vehicle.controls import EXPERIMENT
 from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.supervised import Supervised
+from xplane_bridge.common.timing import ROUNDED_TIME
+from xplane_bridge.laboratory.control import gains
+from xplane_bridge.laboratory.control.gains import Gains
+from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.path import PathFollower
+from xplane_bridge.laboratory.control.policy.observation import Numbers, numbers
+from xplane_bridge.laboratory.control.policy.observation import Vector as Observation
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, TARGET
+from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.controller_checks.conduct import Account
-from xplane_bridge.laboratory.flights.script import ExperimentError
+from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.script import ExperimentError, Script
 from xplane_bridge.laboratory.nodes.flight import recorders
 from xplane_bridge.laboratory.nodes.flight.alone import Alone, FLYING
 from xplane_bridge.laboratory.nodes.flight.bridges import KEPT
 from xplane_bridge.laboratory.nodes.flight.monitor import MEASURED, Monitor
+from xplane_bridge.laboratory.nodes.flight.observer import Observer, RecordedHistory
 from xplane_bridge.laboratory.nodes.flight.procedures import Procedures
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.sensors.faults import SENSOR_FAULTS
@@ -69,6 +79,7 @@ _TICK = 0.02
 _CONTROLS_MASK = Mask(FlightControls)
 _TARGET_MASK = Mask(AutopilotTarget)
 _TRIM_MASK = Mask(Trim.Request)
+_SIMULATION = 'simulator_node: simulation'
 
 
 def is_used_by_another(ends: Sequence[TopicEndpointInfo]) -> bool:
@@ -78,27 +89,35 @@ def is_used_by_another(ends: Sequence[TopicEndpointInfo]) -> bool:
 
 class Vehicle:
     """
-    A vehicle below a namespace, with a bridge, an autopilot and perhaps simulator_node.
+    A vehicle of a flight, with a bridge, an autopilot and perhaps simulator_node.
 
-    Failures raise ExperimentError, those of this machine MachineError. simulator_node may be
-    below another namespace, ``simulator``. ``own`` and ``external`` nodes command: see Alone.
+    Its order says its namespace, and its recording if it has one. ``script`` is set before it
+    begins, ``autopilot`` is the process of that. Failures raise ExperimentError, those of this
+    machine MachineError. simulator_node may be below another namespace, ``simulator``, and fly
+    others too: then ``failures`` are the failed engines of all, by their names. ``own`` and
+    ``external`` nodes command: see Alone.
     """
 
     command_topic = 'command/controls'
     target_qos: QoSProfile | int = 1
+    script: Script
+    engaged = False
 
     def __init__(
-        self, node: Node, namespace: str, monitor: Monitor, processes: Processes,
-        autopilot: Supervised | None = None, lockstep: bool = False, recorded: bool = True,
-        simulator: str = '', own: Sequence[str] = FLYING[:2], external: bool = False,
+        self, node: Node, order: Order, monitor: Monitor, processes: Processes,
+        simulator: str = '', failures: dict[str, Sequence[str]] | None = None,
+        own: Sequence[str] = FLYING[:2], external: bool = False,
     ) -> None:
+        self.order = order
         self.monitor = monitor
-        self.lockstep = lockstep
-        self.recorded = recorded
+        self.lockstep = order.link.lockstep
+        self.autopilot: Supervised | None = None
         self._node = node
-        self._namespace = namespace
+        namespace = self._namespace = order.link.namespace
         self._processes = processes
-        self._autopilot = autopilot
+        self._failures = failures
+        self._gains: Gains | None = None
+        self._recorded: RecordedHistory | None = None
         self._controls = node.create_publisher(
             FlightControls, f'{namespace}/{self.command_topic}', KEPT)
         self._targets = node.create_publisher(
@@ -123,6 +142,91 @@ class Vehicle:
         self.excited: Callable[[Mapping[str, float], float], Mapping[str, float]] = (
             lambda controls, stamp: controls)
 
+    # What is known of it.
+
+    @property
+    def telemetry(self) -> Monitor:
+        """Return the newest of what was measured."""
+        return self.monitor
+
+    @property
+    def place(self) -> Vector:
+        """Return where it is, in truth."""
+        last = self.monitor.last
+        return last('latitude'), last('longitude'), last('altitude')
+
+    @property
+    def known_place(self) -> Vector:
+        """Return where it knows to be; NaN without a fix."""
+        known = self._observer.known
+        return self.place if known is None else known.place()
+
+    def measurement(self) -> Measurement:
+        """Return what it knows of itself."""
+        return self._observer.measurement()
+
+    @property
+    def _observer(self) -> Observer:
+        assert isinstance(self.monitor, Observer)
+        return self.monitor
+
+    @property
+    def held_airspeed(self) -> float:
+        """Return the airspeed that it holds."""
+        return self.monitor.last('target_airspeed')
+
+    @property
+    def gains(self) -> Gains | None:
+        """Return the gains of its autopilot; None if another controller flies it."""
+        if self._gains is None and not self.order.flown_by.external:
+            self._gains = gains.load(self.order.gains())
+        return self._gains
+
+    def observation(self) -> Observation:
+        """Refuse: nobody gives actions."""
+        raise ValueError('only a flight by actions has observations')
+
+    def truth(self) -> Numbers:
+        """Return the observation: there are no sensors."""
+        return numbers(self.observation())
+
+    def history(self) -> History:
+        """
+        Return all that was measured, commanded and wanted, with its times.
+
+        If it is recorded, and over, that is read from the recording, and has its namespace;
+        otherwise it is what was heard here, and its namespace is 'ros'. It is without the wreck,
+        which goes on to be simulated.
+        """
+        found = self.heard_here() if self._recorded is None else self._recorded.read()
+        return found if self.script.crash is None else found.until(self.script.crash.at)
+
+    def heard_here(self) -> History:
+        """Return what was heard here."""
+        return self.monitor.history(self.script.begin)
+
+    def lacking(self) -> str:
+        """Return a sentence if the history lacks what was heard in flight, or is cut."""
+        return '' if self._recorded is None else self._recorded.lacking()
+
+    def conclude(self) -> None:
+        """Take it that it is over: what comes after it is not judged."""
+        script = self.script
+        self._heard = self.monitor.newest(
+            math.inf if math.isnan(script.begin) else script.begin + script.flown + ROUNDED_TIME)
+        script.account = self.account()
+        self.thaw_autopilot()
+
+    def read_recording(self) -> None:
+        """Read the recording, which is complete, while all others still end."""
+        self._recorded = RecordedHistory(
+            self.order.keep.recording, self._namespace, self.script.begin, self._heard)
+
+    def wait_until_read(self) -> None:
+        """Wait until the recording, if it is being read, is needed no more."""
+        if self._recorded is not None:
+            self._recorded.wait()
+
     def now(self) -> float:
         """Return the time in the stamps' clock, seconds."""
         return float(self._node.get_clock().now().nanoseconds) * 1e-9
@@ -146,7 +250,7 @@ class Vehicle:
         self._wait_for_controller()
         with self.monitor.arrived:
             arrived = [topic for topic in _SHOWN if counts[topic]]
-        if self.recorded:
+        if self.order.keep.recording:
             self._wait_for_recorder(arrived)
         self._wait_for_listeners(needs_simulator)
         self.check_alone()
@@ -210,9 +314,12 @@ class Vehicle:
     def why(self) -> str:
         """Return what is known about why nothing arrives."""
         with self.monitor.arrived:
-            peers = [f'{name}: {text}' for name, text in self.monitor.diagnostics.items()
+            said = self.monitor.diagnostics.items()
+            peers = [f'{name}: {text}' for name, text in said
                      if name.startswith(f'{self._namespace}/') and name.endswith(': peer')]
-        return self._processes.failed() or '; '.join(peers) or 'see the log'
+            simulator = [f'the simulator is {text}' for name, text in said
+                         if name.endswith(_SIMULATION)]
+        return self._processes.failed() or '; '.join(peers or simulator) or 'see the log'
 
     def lost(self, why: str) -> OSError | ExperimentError:
         """Return the error of what does not come: of this machine, unless a process gave up."""
@@ -261,6 +368,7 @@ class Vehicle:
             lambda: counts['autopilot/active_target'] > before, _ANSWER_TIMEOUT
         ):
             raise self.lost('the autopilot does not report its target')
+        self.engaged = on
 
     def heard_by_others(self, topics: Collection[str]) -> set[str]:
         """Return those topics that not only an experiment subscribes to."""
@@ -338,6 +446,9 @@ class Vehicle:
     def disturb(self, name: str, value: bool | Sequence[float]) -> None:
         """Set a live parameter of simulator_node or sensors_node; failed engines may be listed."""
         changes: dict[str, bool | Sequence[float]] = {name: value}
+        if name == 'engine_failed' and self._failures is not None:
+            self._fail_beside_others(self._failures, value)
+            return
         if name == 'engine_failed':
             changes = {name: value is True, 'failed_engines': () if isinstance(value, bool)
                        else tuple(map(int, value))}
@@ -347,6 +458,17 @@ class Vehicle:
         if name == 'gust':
             # The next one may be equal.
             self._set('simulator_node', [Parameter(name=name, value=value_message((0.0,)))])
+
+    def _fail_beside_others(
+        self, failures: dict[str, Sequence[str]], value: bool | Sequence[float]
+    ) -> None:
+        own = self._namespace.rpartition('/')[2]
+        failures[own] = ([own] if value else []) if isinstance(value, bool) else [
+            f'{own}:{number:.0f}' for number in value]
+        failed = [text for engines in failures.values() for text in engines]
+        self._set('simulator_node', [Parameter(
+            name='fleet_failed_engines', value=ParameterValue(
+                type=ParameterType.PARAMETER_STRING_ARRAY, string_array_value=failed))])
 
     def trim(self, values: Mapping[str, float]) -> dict[str, float]:
         """Trim the simulated aircraft where it is; return the controls that hold it there."""
@@ -370,8 +492,8 @@ class Vehicle:
 
     def freeze_autopilot(self, on: bool) -> None:
         """Stop the autopilot's process, and with it its commands, or resume it."""
-        assert self._autopilot is not None
-        self._autopilot.freeze(on)
+        assert self.autopilot is not None
+        self.autopilot.freeze(on)
         self._frozen = on
 
     def thaw_autopilot(self) -> None:

@@ -70,7 +70,7 @@ def test_each_flies_exactly_as_it_flies_alone_with_the_same_orders(sensors):
     told = []
     with flight:
         flight.start()
-        wing = flight.flights['wing'].vehicle
+        wing = flight.vehicles['wing']
         by_law = wing.set_target
         wing.set_target = lambda values: (told.append((wing.time, values)), by_law(values))
         assert flight.fly() is FlightState.OVER
@@ -119,7 +119,7 @@ def test_all_are_in_the_same_gusts_and_each_has_its_own_sensors():
     content['midair'] = {'ends': False}
     content['criteria'] = content['criteria'][:1]
     flight = flown(parse('mine', content), 3, sensors='consumer')
-    one, two = (member.vehicle for member in flight.flights.values())
+    one, two = flight.vehicles.values()
     # The sensors of each have made something else of it.
     assert one.measurement().roll != two.measurement().roll
     flight = flown(parse('mine', {**content, 'events': content['events'][1:]}), 3)
@@ -188,7 +188,7 @@ def test_one_is_judged_as_several_are():
     whole, alone = flown(fleet(), 1), next(iter(Order(fleet(), seed=1).of_vehicles().values()))
     single = flown(alone.scenario, 1)
     assert [*single.vehicles] == ['']
-    assert single.vehicles[''] is single
+    assert single.vehicles[''] is single.vehicle
     assert (single.meetings, single.crashed, single.crash_outcome) == ([], '', '')
     found, of_lead = single.results(), whole.results()['lead']
     assert single.result(found) is found['']
@@ -234,7 +234,7 @@ def test_a_mid_air_may_be_recorded_only():
     assert [text for text in said if 'mid-air' in text] == [
         f'{flight.meetings[0].at:5.1f} s  mid-air: own and intruder are '
         f'{flight.meetings[0].distance:.1f} m apart']
-    assert said[-1].startswith('2 aircraft flown for 90.0 s')
+    assert said[-1].startswith('2 aircraft, 90.0 s flown')
     nearest = flight.tracks().closest()[0]
     assert nearest.distance < 2.0
     failed = [one.criterion for one in flight.result().judgements if not one.passed]
@@ -246,7 +246,7 @@ def test_whoever_gives_way_solves_the_crossing():
     with open_flight(Order(load(find('crossing')))) as flight:
         flight.start()
         flight.step(frames=60)
-        own = flight.flights['own'].vehicle
+        own = flight.vehicles['own']
         heading = own.law.target.heading
         while flight.state is FlightState.READY:
             east, north, _ = flight.offset('own', 'intruder')
@@ -269,12 +269,12 @@ def test_actions_are_given_to_all_on_one_clock():
     with open_flight(order) as flight:
         flight.start()
         assert flight.time == pytest.approx(0.9)
-        size = len(flight.flights['lead'].observation())
+        size = len(flight.vehicles['lead'].observation())
         assert flight.observation().shape == (3 * size,)
         assert len(flight.truth()) == 3 * size
         flight.step([1250.0, 3.5, 50.0, 1150.0, 3.5, 50.0, 1200.0, 3.5, 50.0], 300)
-        heights = [one.vehicle.last('altitude') for one in flight.flights.values()]
-        assert {one.time for one in flight.flights.values()} == {flight.time}
+        heights = [one.last('altitude') for one in flight.vehicles.values()]
+        assert {one.time for one in flight.vehicles.values()} == {flight.time}
         assert heights[0] > 1205.0 > 1195.0 > heights[1]
         assert flight.step([0.0]) is FlightState.FAILED
         assert flight.why == 'action: got 1 numbers, expected 3 for each of 3 aircraft'

@@ -22,7 +22,7 @@ import pytest
 
 from xplane_bridge.bridges.conversions.geodesy import geodetic_to_ecef, LocalFrame
 from xplane_bridge.common.timing import FRAME
-from xplane_bridge.laboratory.flights.fleet.multi_flight import ProximityWatch
+from xplane_bridge.laboratory.flights.fleet import ProximityWatch
 from xplane_bridge.laboratory.flights.scenario.fleet import Midair
 
 HOME = LocalFrame(47.4, 8.5, 500.0)
