@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from xplane_bridge.common import plain_yaml
+from xplane_bridge.common.text import abbreviated
 from xplane_bridge.laboratory.control.schedule import AXES, Schedule
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 
@@ -218,6 +219,6 @@ def lists(content: Mapping[str, Any]) -> dict[str, list[float]]:
         if not isinstance(values, list) or any(
                 isinstance(value, bool) or not isinstance(value, int | float) for value in values):
             raise ValueError(f'{SCHEDULE}.{name}: expected a list of numbers, got '
-                             f'{plain_yaml.abbreviated(values)}')
+                             f'{abbreviated(values)}')
         found[name] = [float(value) for value in values]
     return found

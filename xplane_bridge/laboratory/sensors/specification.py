@@ -29,7 +29,7 @@ from typing import Any, get_args, get_type_hints, TypeVar
 
 from xplane_bridge.common import plain_yaml
 from xplane_bridge.common.data import folder
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.text import abbreviated
 from xplane_bridge.laboratory.sensors.errors import Errors
 from xplane_bridge.laboratory.sensors.timing import Dropout, Timing
 

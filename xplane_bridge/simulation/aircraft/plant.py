@@ -25,7 +25,8 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from xplane_bridge.common.plain_yaml import abbreviated, FieldError, number
+from xplane_bridge.common.fields import FieldError, number
+from xplane_bridge.common.text import abbreviated
 
 AERO = 'aero.'
 """How the name of a factor on a function of the aerodynamics begins."""

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.text import abbreviated
 from xplane_bridge.simulation.aircraft.limits import check_turbulence, check_wind
 from xplane_bridge.simulation.aircraft.weather import FOR_GOOD, Gust, Shear, TWENTY_FEET
 

@@ -26,7 +26,7 @@ from xplane_bridge.bridges.nodes.managed.parameters import (
     parsed_number,
 )
 from xplane_bridge.common import plain_yaml
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.text import abbreviated
 
 _TRUE = ('true', '1', 'yes', 'on')
 _FALSE = ('false', '0', 'no', 'off')

@@ -32,8 +32,7 @@ from rclpy.parameter import Parameter
 import yaml
 
 from xplane_bridge.bridges.nodes.managed import qos, registry
-from xplane_bridge.common.plain_yaml import abbreviated
-from xplane_bridge.common.text import did_you_mean
+from xplane_bridge.common.text import abbreviated, did_you_mean
 
 _HIGHEST = 1e300
 # Maximum number of list elements and of characters in a string: more than the datarefs that can be

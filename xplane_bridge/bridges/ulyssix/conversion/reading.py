@@ -33,16 +33,9 @@ from xplane_bridge.bridges.conversions.expressions.units import find_unit, UnitC
 from xplane_bridge.bridges.conversions.topics import STATE, topic_names
 from xplane_bridge.bridges.ulyssix.conversion.quantities import FRAMES, QUANTITIES
 from xplane_bridge.common import plain_files, plain_yaml
-from xplane_bridge.common.plain_yaml import (
-    abbreviated,
-    choice,
-    FieldError,
-    Lines,
-    mapping,
-    number,
-    text,
-)
-from xplane_bridge.common.text import did_you_mean
+from xplane_bridge.common.fields import choice, FieldError, mapping, number, text
+from xplane_bridge.common.plain_yaml import Lines
+from xplane_bridge.common.text import abbreviated, did_you_mean
 
 FASTEST = 1000.0
 """The highest rate of a common topic in Hz."""

@@ -43,7 +43,7 @@ from typing import Any
 
 from xplane_bridge.common import fields, optional
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.text import abbreviated
 from xplane_bridge.laboratory.campaigns.plan import normal
 from xplane_bridge.laboratory.campaigns.plan.normal import Normal
 from xplane_bridge.laboratory.flights.scenario import quantities

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from xplane_bridge.common import fields, plain_yaml
 from xplane_bridge.common.fields import LARGEST_SEED, ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.text import abbreviated
 from xplane_bridge.laboratory.campaigns.plan import contents
 from xplane_bridge.laboratory.campaigns.plan.contents import POLICY
 from xplane_bridge.laboratory.campaigns.plan.parameters import METHODS, whole_number

@@ -25,8 +25,7 @@ from xplane_bridge.bridges.conversions.expressions.dimensions import check
 from xplane_bridge.bridges.conversions.expressions.expression import Expression
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
-from xplane_bridge.common.text import did_you_mean
+from xplane_bridge.common.text import abbreviated, did_you_mean
 from xplane_bridge.laboratory.flights.scenario.fleet import (
     ANY_TWO,
     Fleet,

@@ -23,7 +23,7 @@ from typing import Any
 from xplane_bridge.common import fields
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.text import abbreviated
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.flights.scenario import excitation, runway
 from xplane_bridge.laboratory.flights.scenario.excitation import Excitation

@@ -30,7 +30,7 @@ from typing import Any
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.text import abbreviated
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.formation import Slot
 from xplane_bridge.simulation.aircraft import terrain

@@ -31,7 +31,7 @@ from typing import Any
 
 from xplane_bridge.common import fields
 from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.text import abbreviated
 
 # Where ROS packages are installed, by the index that ament keeps as plain files. No ROS.
 

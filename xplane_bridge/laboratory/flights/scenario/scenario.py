@@ -29,7 +29,7 @@ from typing import Any
 from xplane_bridge.common import fields, plain_yaml
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import ScenarioError as ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.text import abbreviated
 from xplane_bridge.common.timing import one_of_physics_rates, PHYSICS_RATES
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway

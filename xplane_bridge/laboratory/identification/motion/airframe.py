@@ -20,6 +20,7 @@ from dataclasses import dataclass, fields
 import math
 
 from xplane_bridge.common import plain_yaml
+from xplane_bridge.common.fields import FieldError, mapping, number
 from xplane_bridge.simulation.aircraft.model import Model
 
 _FOOT = 0.3048
@@ -73,11 +74,11 @@ class Airframe:
 def load(path: str) -> Airframe:
     """Return the airframe of a YAML file with its fields. Raises OSError and ValueError."""
     names = [field.name for field in fields(Airframe)]
-    given = plain_yaml.mapping(plain_yaml.load_file(path), path, names)
+    given = mapping(plain_yaml.load_file(path), path, names)
     try:
         return Airframe(**{
-            name: plain_yaml.number(given[name], f'{path}: {name}') for name in names})
-    except plain_yaml.FieldError:
+            name: number(given[name], f'{path}: {name}') for name in names})
+    except FieldError:
         raise
     except ValueError as error:
         raise ValueError(f'{path}: {error}') from None

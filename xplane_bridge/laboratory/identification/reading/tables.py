@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xplane_bridge.bridges.conversions.expressions.units import find_unit
-from xplane_bridge.common import optional, plain_yaml
+from xplane_bridge.common import fields, optional, plain_yaml
 from xplane_bridge.common.tables.bounds import TableError
 from xplane_bridge.common.tables.csv_file import CsvFile
 from xplane_bridge.common.tables.parquet import Parquet
@@ -56,24 +56,24 @@ def load_map(path: str) -> dict[str, SignalSource]:
     Each has ``column``, and if it differs from SI ``unit``, with ``scale`` for another sign; or
     ``value`` where it was constant. Raises OSError, ValueError, and ImportError without pint.
     """
-    content = plain_yaml.mapping(
+    content = fields.mapping(
         plain_yaml.load_file(path), path, (_TIME,), tuple(SIGNALS))
     found = {}
     for name, item in content.items():
         where = f'{path}: {name}'
-        given = plain_yaml.mapping(item, where, (), _OPTIONS)
+        given = fields.mapping(item, where, (), _OPTIONS)
         if ('value' in given) == ('column' in given):
-            raise plain_yaml.FieldError(f'{where}: expected column, or value where it is constant')
-        scale = plain_yaml.number(given.get('scale', 1.0), f'{where}.scale')
+            raise fields.FieldError(f'{where}: expected column, or value where it is constant')
+        scale = fields.number(given.get('scale', 1.0), f'{where}.scale')
         if 'unit' in given:
-            scale *= _factor(plain_yaml.text(given['unit'], f'{where}.unit'), name, where)
+            scale *= _factor(fields.text(given['unit'], f'{where}.unit'), name, where)
         if 'value' in given:
-            number = plain_yaml.number(given['value'], f'{where}.value')
+            number = fields.number(given['value'], f'{where}.value')
             found[name] = SignalSource('', value=number * scale)
         else:
-            found[name] = SignalSource(plain_yaml.text(given['column'], f'{where}.column'), scale)
+            found[name] = SignalSource(fields.text(given['column'], f'{where}.column'), scale)
     if found[_TIME].column == '':
-        raise plain_yaml.FieldError(f'{path}: time: expected a column')
+        raise fields.FieldError(f'{path}: time: expected a column')
     return found
 
 
@@ -81,7 +81,7 @@ def _factor(text: str, name: str, where: str) -> float:
     wanted = 's' if name == _TIME else SIGNALS[name].unit
     unit = find_unit(text, wanted or '1')
     if unit is None or unit.offset:
-        raise plain_yaml.FieldError(
+        raise fields.FieldError(
             f'{where}.unit: {printable(text)} does not become {wanted or "a part of 1"}')
     return unit.factor
 
