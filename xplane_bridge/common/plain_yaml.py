@@ -27,6 +27,7 @@ from typing import Any, cast, TypeAlias
 import yaml
 
 from xplane_bridge.common import plain_files
+from xplane_bridge.common.fields import FieldError
 from xplane_bridge.common.text import abbreviated
 
 MAX_SIZE = 64 * 1024
@@ -79,6 +80,16 @@ def _load(text: str | bytes, max_size: int, lines: dict[tuple[Any, ...], int] | 
 def load_file(path: str) -> Any:
     """Return the content of a YAML file; ValueError if unusable, OSError if not readable."""
     return load(plain_files.read(path, MAX_SIZE))
+
+
+def load_named(path: str) -> Any:
+    """Return the content of a YAML file; FieldError, with its name, for whatever is wrong."""
+    try:
+        return load_file(path)
+    except OSError as error:
+        raise FieldError(f'{path}: {error.strerror}') from None
+    except ValueError as error:
+        raise FieldError(f'{path} cannot be read as YAML: {error}') from None
 
 
 def load_texts(text: bytes, max_size: int) -> Any:

@@ -25,9 +25,10 @@ from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 
 from xplane_bridge.bridges.nodes.managed.parameters import BadParameterError, build, name_of
 from xplane_bridge.common import optional
+from xplane_bridge.common.fields import FieldError
 from xplane_bridge.laboratory.nodes.flight import recorders
 from xplane_bridge.laboratory.nodes.launch_arguments import Given
-from xplane_bridge.laboratory.sensors.specification import FiguresError, load
+from xplane_bridge.laboratory.sensors.specification import load
 
 _TOOLS = {'rviz': 'rviz2', 'foxglove': 'foxglove_bridge'}
 
@@ -91,7 +92,7 @@ def check_sensors(given: Given) -> None:
     if name := given.get('sensors', ''):
         try:
             load(name)
-        except FiguresError as error:
+        except FieldError as error:
             raise ValueError(f'launch argument sensors: {error}') from None
 
 

@@ -100,7 +100,7 @@ class Plant:
                 raise FieldError(_no_name(name, where))
             kind = next((kind for kind in factors if name.startswith(kind)), '')
             low, high = _FACTOR if kind else _BOUNDS[name]
-            found = number(value, f'{where}.{name}', at_least=low, at_most=high)
+            found = number(value, f'{where}.{name}', low=low, high=high)
             if kind:
                 factors[kind].append((name.removeprefix(kind), found))
             else:

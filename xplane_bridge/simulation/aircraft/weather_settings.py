@@ -118,8 +118,8 @@ def _gust(value: Any, where: str) -> tuple[float, ...]:
     gust = Gust(
         forward, right, up,
         fields.number(given['length'], f'{where}.length', above=0.0),
-        fields.number(given.get('distance', 0.0), f'{where}.distance', at_least=0.0),
-        fields.number(given['hold'], f'{where}.hold', at_least=0.0) if 'hold' in given
+        fields.number(given.get('distance', 0.0), f'{where}.distance', low=0.0),
+        fields.number(given['hold'], f'{where}.hold', low=0.0) if 'hold' in given
         else FOR_GOOD)
     gust.check()
     return (forward, right, up, gust.length, gust.distance, gust.hold)
@@ -138,7 +138,7 @@ def _shear(value: Any, where: str) -> tuple[float, ...]:
     if profile == _PROFILES[0]:
         roughness = fields.number(
             given.get('roughness', _ROUGHNESS), f'{where}.roughness', above=0.0,
-            at_most=TWENTY_FEET)
+            high=TWENTY_FEET)
     else:
         exponent = fields.number(given.get('exponent', _EXPONENT), f'{where}.exponent')
     Shear(north, east, roughness, exponent).check()

@@ -367,4 +367,4 @@ class _Reader:
         if 'interpolated' not in given:
             return 0.0
         with self._at(*path, 'interpolated'):
-            return number(given['interpolated'], 'interpolated', above=0.0, at_most=FASTEST)
+            return number(given['interpolated'], 'interpolated', above=0.0, high=FASTEST)

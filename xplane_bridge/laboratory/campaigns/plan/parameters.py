@@ -162,7 +162,7 @@ def parameter_unit(name: str) -> str:
 
 def whole_number(value: Any, where: str, at_least: int, at_most: int) -> int:
     """Return a whole number within limits; ScenarioError otherwise."""
-    number = fields.number(value, where, at_least=at_least, at_most=at_most)
+    number = fields.number(value, where, low=at_least, high=at_most)
     if not isinstance(value, int):
         raise ScenarioError(f'{where}: expected a whole number, got {abbreviated(value)}')
     return int(number)

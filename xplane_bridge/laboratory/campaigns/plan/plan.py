@@ -351,8 +351,8 @@ def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
             top['sampling'], sampled, len(seeds)) if 'sampling' in top else Sampling(),
         seeds=seeds,
         time_limit=fields.number(
-            top.get('time_limit', _TIME_LIMIT), 'time_limit', above=0.0, at_most=DAY),
-        require=fields.number(top.get('require', 0.0), 'require', at_least=0.0, at_most=1.0),
+            top.get('time_limit', _TIME_LIMIT), 'time_limit', above=0.0, high=DAY),
+        require=fields.number(top.get('require', 0.0), 'require', low=0.0, high=1.0),
         record=sections.read_recorded(top['record']) if 'record' in top else RecordedFlights(),
         physics_rate=read_physics_rate(top))
 

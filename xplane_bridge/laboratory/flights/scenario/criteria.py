@@ -164,7 +164,7 @@ def _limits(given: Mapping[str, Any], where: str) -> tuple[float, float]:
 
 def _window(given: Mapping[str, Any], where: str, duration: float) -> tuple[float, float]:
     begin, end = (
-        fields.number(given[key], f'{where}.{key}', at_least=0.0, at_most=duration)
+        fields.number(given[key], f'{where}.{key}', low=0.0, high=duration)
         if key in given else math.nan for key in ('from', 'to'))
     if end <= begin:
         raise ScenarioError(f'{where}: it ends at {end:g} s, but begins at {begin:g} s')

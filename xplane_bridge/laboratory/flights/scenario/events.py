@@ -129,7 +129,7 @@ def parse(item: Any, where: str, duration: float) -> ScenarioEvent:
         item = {'3211' if name == 3211 else name: value for name, value in item.items()}
     given = fields.mapping(
         item, where, required=('at',), optional=(*_ACTIONS, 'for', 'free', 'expect'))
-    at = fields.number(given['at'], f'{where}.at', at_least=0.0)
+    at = fields.number(given['at'], f'{where}.at', low=0.0)
     if at > duration:
         raise ScenarioError(f'{where}.at: {at:g} s is after the end, {duration:g} s')
     actions = [name for name in _ACTIONS if name in given]
@@ -166,8 +166,8 @@ def _times(action: str, given: Mapping[str, Any], where: str) -> tuple[float, fl
         raise ScenarioError(
             f'{where}: {action} need{"s" * (action != "controls")} "for", the seconds to '
             f'{"hold them" if action == "controls" else "fly it"}')
-    return (fields.number(given['for'], f'{where}.for', above=0.0, at_most=fields.DAY),
-            fields.number(given.get('free', _FREE_RESPONSE), f'{where}.free', at_least=0.0))
+    return (fields.number(given['for'], f'{where}.for', above=0.0, high=fields.DAY),
+            fields.number(given.get('free', _FREE_RESPONSE), f'{where}.free', low=0.0))
 
 
 def _value(action: str, value: Any, where: str) -> Any:
@@ -196,7 +196,7 @@ def _value(action: str, value: Any, where: str) -> Any:
             for name, number in given.items()}
     if action == 'controls':
         given = fields.mapping(value, where, optional=CONTROLS)
-        return {name: fields.number(number, f'{where}.{name}', at_least=-1.0, at_most=1.5)
+        return {name: fields.number(number, f'{where}.{name}', low=-1.0, high=1.5)
                 for name, number in given.items()}
     return weather.parse(action, value, where)
 
@@ -221,7 +221,7 @@ def _expectation(
     return Expectation(
         until, fields.si(band, fields.number(given[band], f'{where}.{band}', above=0.0)),
         fields.number(given['settling'], f'{where}.settling', above=0.0),
-        fields.number(given['overshoot'], f'{where}.overshoot', at_least=0.0))
+        fields.number(given['overshoot'], f'{where}.overshoot', low=0.0))
 
 
 def check_order(events: Sequence[ScenarioEvent]) -> None:

@@ -145,7 +145,7 @@ def parse(kind: str, item: Any, where: str, lasts: float) -> Excitation:
     given = fields.mapping(
         item, where, ('axis', 'amplitude', *own), ('closed_loop', 'outputs'))
     axis = fields.choice(given['axis'], f'{where}.axis', tuple(AXES))
-    amplitude = fields.number(given['amplitude'], f'{where}.amplitude', at_least=-1.0, at_most=1.0)
+    amplitude = fields.number(given['amplitude'], f'{where}.amplitude', low=-1.0, high=1.0)
     if not amplitude:
         raise ScenarioError(f'{where}.amplitude: an amplitude of 0 has no effect')
     outputs = tuple(
@@ -155,8 +155,8 @@ def parse(kind: str, item: Any, where: str, lasts: float) -> Excitation:
     f0 = f1 = math.nan
     frequencies: tuple[float, ...] = ()
     if kind == 'chirp':
-        f0 = fields.number(given['f0'], f'{where}.f0', above=0.0, at_most=_FASTEST)
-        f1 = fields.number(given['f1'], f'{where}.f1', above=f0, at_most=_FASTEST)
+        f0 = fields.number(given['f0'], f'{where}.f0', above=0.0, high=_FASTEST)
+        f1 = fields.number(given['f1'], f'{where}.f1', above=f0, high=_FASTEST)
     elif kind == 'multisine':
         frequencies = _frequencies(given['frequencies'], f'{where}.frequencies', lasts)
     return Excitation(
@@ -167,7 +167,7 @@ def parse(kind: str, item: Any, where: str, lasts: float) -> Excitation:
 def _frequencies(item: Any, where: str, lasts: float) -> tuple[float, ...]:
     """Return those of a multisine, which has at least two whole periods."""
     found = tuple(
-        fields.number(f, f'{where}[{n}]', above=0.0, at_most=_FASTEST)
+        fields.number(f, f'{where}[{n}]', above=0.0, high=_FASTEST)
         for n, f in enumerate(fields.items(item, where)))
     if not 1 <= len(found) <= _MOST_FREQUENCIES:
         raise ScenarioError(f'{where}: expected 1 to {_MOST_FREQUENCIES}, got {len(found)}')

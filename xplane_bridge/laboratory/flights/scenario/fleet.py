@@ -148,7 +148,7 @@ def _beside(first: Mapping[str, Any], own: Mapping[str, Any], where: str) -> dic
             f'{where}: {", ".join(_OFFSETS)} are from the first vehicle, whose initial state has '
             'no altitude; give it one')
     lat_deg, lon_deg, altitude, heading_deg = (
-        fields.number(first.get(name, default), f'initial.{name}', at_least=-limit, at_most=limit)
+        fields.number(first.get(name, default), f'initial.{name}', low=-limit, high=limit)
         for name, default, limit in (
             ('latitude_deg', terrain.HOME_LAT_DEG, 90.0),
             ('longitude_deg', terrain.HOME_LON_DEG, 180.0), ('altitude', 0.0, fields.LARGEST),
@@ -195,7 +195,7 @@ def _station(
     return Station(
         leader,
         Slot(*(fields.number(given.get(name, 0.0), f'{where}.{name}') for name in _OFFSETS)),
-        fields.number(given['begin'], f'{where}.begin', at_least=0.0, at_most=duration))
+        fields.number(given['begin'], f'{where}.begin', low=0.0, high=duration))
 
 
 def _check_leads(name: str, stations: Mapping[str, Station]) -> None:

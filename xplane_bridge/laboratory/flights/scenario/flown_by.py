@@ -92,7 +92,7 @@ def parse(item: Any) -> dict[str, Any]:
         found['guidance'] = fields.choice(given['guidance'], 'controller.guidance', GUIDANCE)
     if 'timeout' in given:
         found['controller_timeout'] = fields.number(
-            given['timeout'], 'controller.timeout', above=0.0, at_most=_LONGEST)
+            given['timeout'], 'controller.timeout', above=0.0, high=_LONGEST)
     if 'target' in given:
         found['controller_target'] = fields.boolean(given['target'], 'controller.target')
     return found

@@ -49,7 +49,7 @@ def parse(item: Any) -> ChartedRunway:
 
     def number(name: str, low: float, high: float, otherwise: float = math.nan) -> float:
         return fields.number(
-            given.get(name, otherwise), f'runway.{name}', at_least=low, at_most=high)
+            given.get(name, otherwise), f'runway.{name}', low=low, high=high)
 
     length = number('length', *BOUNDS['length'])
     aiming_point = number(
@@ -86,7 +86,7 @@ def parse_procedure(action: str, value: Any, where: str) -> dict[str, Any]:
     given = fields.mapping(
         value, where, optional=('height', *(('side',) if action == 'pattern' else ())))
     found: dict[str, Any] = {'height': fields.number(
-        given.get('height', USUAL_HEIGHT), f'{where}.height', at_least=_LOWEST, at_most=_HIGHEST)}
+        given.get('height', USUAL_HEIGHT), f'{where}.height', low=_LOWEST, high=_HIGHEST)}
     if action == 'pattern':
         found['side'] = fields.choice(given.get('side', LEFT), f'{where}.side', (LEFT, RIGHT))
     return found

@@ -320,7 +320,7 @@ def _check_one_of_many(vehicle: Scenario, common: tuple[ScenarioEvent, ...], fle
 
 
 def _duration(top: Mapping[str, Any]) -> float:
-    return fields.number(top['duration'], 'duration', above=0.0, at_most=fields.DAY)
+    return fields.number(top['duration'], 'duration', above=0.0, high=fields.DAY)
 
 
 def _events(top: Mapping[str, Any], duration: float) -> tuple[ScenarioEvent, ...]:
@@ -348,14 +348,14 @@ def parse_initial(item: Any) -> dict[str, Any]:
             found[name] = str(value)
         else:
             limit = _PLACES.get(name, fields.LARGEST)
-            found[name] = fields.number(value, f'initial.{name}', at_least=-limit, at_most=limit)
+            found[name] = fields.number(value, f'initial.{name}', low=-limit, high=limit)
     return found
 
 
 def _route(item: Any, duration: float) -> Route:
     given = fields.mapping(
         item, 'route', required=('begin', 'waypoints'), optional=('bank_deg',))
-    begin = fields.number(given['begin'], 'route.begin', at_least=0.0, at_most=duration)
+    begin = fields.number(given['begin'], 'route.begin', low=0.0, high=duration)
     waypoints = []
     for n, point in enumerate(fields.items(given['waypoints'], 'route.waypoints')):
         where = f'route.waypoints[{n}]'
@@ -370,4 +370,4 @@ def _route(item: Any, duration: float) -> Route:
             raise ScenarioError(f'route.waypoints[{n}] is where its leg starts')
     return Route(
         begin, tuple(waypoints), DEGREE * fields.number(
-            given.get('bank_deg', _BANK_DEG), 'route.bank_deg', at_least=1.0, at_most=60.0))
+            given.get('bank_deg', _BANK_DEG), 'route.bank_deg', low=1.0, high=60.0))
