@@ -63,9 +63,6 @@ class FieldError(ValueError):
     """A field has a value that cannot be used; the text says where, expected and got."""
 
 
-ScenarioError: TypeAlias = FieldError
-
-
 @contextmanager
 def in_file(where: str, error: type[ValueError] = FieldError) -> Iterator[None]:
     """Put a file, or what else is around a field, before what is said of it, as an ``error``."""
@@ -75,9 +72,8 @@ def in_file(where: str, error: type[ValueError] = FieldError) -> Iterator[None]:
         raise error(f'{where}: {mistake}') from None
 
 
-def si(name: str, value: float) -> float:
-    """Return a field's value in SI units: a name that ends in _deg is in degrees."""
-    return value * DEGREE if name.endswith('_deg') else value
+Reader: TypeAlias = Callable[[Any, str], Any]
+"""Reads a value that is there, and says where that is if it is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +99,7 @@ class Declaration:
     choices: tuple[str, ...] = ()
     name: str = ''
     form: str = ''
-    reader: Callable[[Any, str], Any] | None = None
+    reader: Reader | None = None
 
     @property
     def allowed(self) -> str:
@@ -120,7 +116,7 @@ class Declaration:
 def declared(
     default: Any, meaning: str, *, unit: str = '', low: float | None = None,
     high: float | None = None, above: float | None = None, choices: Sequence[str] = (),
-    name: str = '', form: str = '', reader: Callable[[Any, str], Any] | None = None,
+    name: str = '', form: str = '', reader: Reader | None = None,
 ) -> Any:
     """Declare a field of a dataclass, whose type it has: see Declaration."""
     return as_field(Declaration(
@@ -138,15 +134,24 @@ def declaration_of(item: Field[Any]) -> Declaration:
     return found
 
 
+def name_of(item: Field[Any]) -> str:
+    """Return the name of a declared field as people write it."""
+    return declaration_of(item).name or item.name
+
+
 Table: TypeAlias = Mapping[str, Declaration]
 """Declarations by the names of attributes."""
 
 Kind = TypeVar('Kind')
 
 
-@cache
 def table_of(kind: type[Any]) -> Table:
     """Return the declared fields of a dataclass, each with its type."""
+    return _table_of(kind)  # type: ignore[arg-type]
+
+
+@cache
+def _table_of(kind: Any) -> Table:
     hints = get_type_hints(kind)
     return {item.name: _typed(declaration_of(item), hints[item.name])
             for item in fields(kind) if _DECLARATION in item.metadata}
@@ -168,7 +173,7 @@ def read(kind: type[Kind], content: Any, where: str = '', **given: Any) -> Kind:
     ``where`` is empty for the file itself. Raises FieldError, also for what the dataclass says is
     wrong when it is made.
     """
-    values = read_table(table_of(kind), content, where)  # type: ignore[arg-type]
+    values = read_table(table_of(kind), content, where)
     try:
         return kind(**given, **values)
     except FieldError:
@@ -195,6 +200,11 @@ def read_table(table: Table, content: Any, where: str = '') -> dict[str, Any]:
         is_turned = name.endswith('_deg') and not attribute.endswith('_deg')
         found[attribute] = value * DEGREE if is_turned else value
     return found
+
+
+def as_it_is(value: Any, where: str) -> Any:
+    """Return a value that is read later: the reader of what needs more than itself."""
+    return value
 
 
 def _checked(one: Declaration, kind: Any, value: Any, where: str) -> Any:
@@ -287,17 +297,17 @@ def items(value: Any, where: str) -> Sequence[Any]:
 
 def number(
     value: Any, where: str, low: float | None = None, high: float | None = None,
-    above: float | None = None, unit: str = '',
+    above: float | None = None, unit: str = '', largest: float = LARGEST,
 ) -> float:
-    """Return a finite number within limits, and within LARGEST; FieldError otherwise."""
+    """Return a finite number within limits, and within the ``largest``; FieldError otherwise."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise FieldError(wrong_kind(where, 'a number', value))
-    if not (-LARGEST <= value <= LARGEST and is_within(value, low, high, above)):
+    if not (abs(value) <= largest and is_within(value, low, high, above)):
         # Of what has no other bound, the one that nothing exceeds.
-        bound = abs(value) > LARGEST
+        bound = abs(value) > largest
         raise FieldError(out_of_limits(
-            where, value, -LARGEST if bound and low is None and above is None else low,
-            LARGEST if bound and high is None else high, above, unit))
+            where, value, -largest if bound and low is None and above is None else low,
+            largest if bound and high is None else high, above, unit))
     return float(value)
 
 

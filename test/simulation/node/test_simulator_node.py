@@ -364,10 +364,10 @@ def test_what_cannot_be_is_refused_with_a_sentence(ros, parameters, sentence):
 
 @pytest.mark.parametrize('sim', SIMULATORS)
 @pytest.mark.parametrize(('parameters', 'sentence'), [
-    ({'port': 99999}, 'parameter port: 99999 is not in 0 .. 65534'),
-    ({'port': -1}, 'parameter port: -1 is not in 0 .. 65534'),
-    ({'controls_port': 99999}, 'parameter controls_port: 99999 is not in 0 .. 65535'),
-    ({'data_port': 99999}, 'parameter data_port: 99999 is not in 1 .. 65535'),
+    ({'port': 99999}, 'parameter port: expected 0 to 65534, got 99999'),
+    ({'port': -1}, 'parameter port: expected 0 to 65534, got -1'),
+    ({'controls_port': 99999}, 'parameter controls_port: expected 0 to 65535, got 99999'),
+    ({'data_port': 99999}, 'parameter data_port: expected 1 to 65535, got 99999'),
     ({'host': 'no.such.host.invalid'}, "host 'no.such.host.invalid': no IPv4 address found"),
     ({'host': '192.0.2.1'}, 'this machine has no such address'),
 ])

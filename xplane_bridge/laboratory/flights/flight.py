@@ -30,13 +30,13 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent
+from xplane_bridge.common.fields import FieldError
 from xplane_bridge.common.machine import is_at_fault
 from xplane_bridge.laboratory.control.policy.observation import Numbers, Vector
 from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.result import evaluate, FlightResult, Meeting
 from xplane_bridge.laboratory.flights.route import VehicleTelemetry
-from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.flights.script import ControllerError, Progress, Script
 
 AT_ONCE = 60
@@ -132,7 +132,7 @@ class Flight(ABC):
             return Fault.MACHINE
         if isinstance(self.error, ControllerError):
             return Fault.CONTROLLER
-        return Fault.ORDER if isinstance(self.error, ScenarioError) else Fault.FLIGHT
+        return Fault.ORDER if isinstance(self.error, FieldError) else Fault.FLIGHT
 
     @property
     def crash(self) -> AirframeEvent | None:

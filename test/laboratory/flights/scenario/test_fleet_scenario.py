@@ -133,7 +133,7 @@ def test_orders_are_those_of_each_with_one_weather_and_sensors_of_its_own():
     ('formation: wing, statistic: rms', 'quantity: roll_deg, statistic: rms',
      "criteria[2]: unknown name 'quantity'"),
     ('formation: wing, ', '', 'what is about one aircraft belongs to the criteria of its vehicle'),
-    ('radius: 12', 'radius: 0', 'midair.radius: expected above 0, got 0'),
+    ('radius: 12', 'radius: 0', 'midair.radius: expected above 0 m, got 0'),
     ('duration: 20', 'duration: 20\nroute: {begin: 1, waypoints: [[1, 0]]}',
      "the file: unknown name 'route'"),
 ])

@@ -53,7 +53,7 @@ def test_degrees_become_radians_and_events_are_in_order():
 
 
 @pytest.mark.parametrize(('old', 'new', 'sentence'), [
-    ('duration: 20', 'duration: -1', 'duration: expected above 0 and at most 86400, got -1'),
+    ('duration: 20', 'duration: -1', 'duration: expected above 0 and at most 86400 s, got -1'),
     ('duration: 20', 'length: 20', "unknown name 'length', expected duration"),
     ('duration: 20\n', '', 'the file: duration is missing'),
     ('{at: 1, engage: true}', '{at: 1, engage: 1}', 'expected true or false, got 1'),
@@ -66,9 +66,9 @@ def test_degrees_become_radians_and_events_are_in_order():
     ('heading_deg: 90', 'heading_deg: .nan', 'expected a finite number, got nan'),
     ('heading_deg: 90', 'heading_deg: east', "expected a number, got 'east'"),
     ('heading_deg: 90', 'heading_deg: 1e300', "expected a number, got '1e300'"),
-    ('heading_deg: 90', 'heading_deg: 1.0e+300', 'expected -1e+09 to 1e+09, got 1e+300'),
-    ('heading_deg: 90', f'heading_deg: {"9" * 40}', 'expected -1e+09 to 1e+09, got 99999'),
-    ('duration: 20', 'duration: 1.0e+8', 'expected above 0 and at most 86400, got 1e+08'),
+    ('heading_deg: 90', 'heading_deg: 1.0e+300', 'expected -1e+09 to 1e+09 deg, got 1e+300'),
+    ('heading_deg: 90', f'heading_deg: {"9" * 40}', 'expected -1e+09 to 1e+09 deg, got 99999'),
+    ('duration: 20', 'duration: 1.0e+8', 'expected above 0 and at most 86400 s, got 1e+08'),
     ('duration: 20', f'duration: {[[1] * 100] * 100}', 'expected a number, got [[1, 1, 1, 1, '),
     ('until: 12', 'until: 30', 'expect.until: 30 s is after the end, 20 s'),
     ('at: 12, target: {altitude: 900, airspeed: 45}', 'at: 12, wind: [1, 2]',

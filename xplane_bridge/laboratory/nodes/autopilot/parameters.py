@@ -23,6 +23,7 @@ from typing import Any
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.nodes.common.base import BaseParameters
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
+from xplane_bridge.common.fields import declaration_of
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.envelope import Envelope
 from xplane_bridge.laboratory.control.gains import Gains, NAMES, SCHEDULE, scheduled
@@ -62,7 +63,7 @@ class OwnParameters(BaseParameters):
         'this is set to a later one; NaN is never.', live=True)
     subscribers: int = parameter(
         0, 'In lockstep: how many subscribers command/controls must have before the first '
-        'command, so that none misses it; until then the simulation waits.', minimum=0, live=True)
+        'command, so that none misses it; until then the simulation waits.', low=0, live=True)
     wait_for_recorder: bool = parameter(
         False, 'In lockstep: command nothing before record or rosbag2 has subscribed to all that '
         'is published of the vehicle, so that it misses no frame; until then the simulation '
@@ -99,9 +100,9 @@ AutopilotParameters = make_dataclass(
             (), 'Corners of a polygon that is not to be left: latitude, longitude of one after '
             'the other.', live=True, name='envelope.geofence_deg')),
         *((f'joystick_{item.name}', item.type, parameter(
-            item.default, item.metadata['description'], minimum=item.metadata['minimum'],
-            maximum=item.metadata['maximum'], live=True, name=f'joystick.{item.name}'))
-          for item in _JOYSTICK),
+            one.default, one.meaning, low=one.low, high=one.high, live=True,
+            name=f'joystick.{item.name}'))
+          for item in _JOYSTICK for one in [declaration_of(item)]),
     ],
     bases=(OwnParameters,), frozen=True)
 
