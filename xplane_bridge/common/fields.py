@@ -262,9 +262,10 @@ def limits(low: float | None, high: float | None, above: float | None = None) ->
 def shown(value: float) -> str:
     """Return a number with as many digits as it has, and no more."""
     if isinstance(value, int):
-        return abbreviated(value)
+        return abbreviated(int(value))
     short = f'{value:g}'
-    return short if float(short) == value or math.isnan(value) else str(value)
+    # Of what is so large, nobody counts the digits.
+    return short if float(short) == value or abs(value) >= 1e15 else f'{value:.10g}'
 
 
 # The checks.

@@ -224,7 +224,7 @@ def test_live_parameters_change_and_others_do_not(ros):
     assert ros.change(node, rate=50, gain=2.0).successful
     result = ros.change(node, mode='sideways')
     assert not result.successful
-    assert 'not one of slow, fast' in result.reason
+    assert 'expected one of slow, fast' in result.reason
     result = ros.change(node, mode='fast', gain=20.0)
     assert not result.successful
     assert 'do not go together' in result.reason

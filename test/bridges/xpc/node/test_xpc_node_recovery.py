@@ -288,7 +288,7 @@ def test_it_is_configured_and_cleaned_up_again_and_again(ros, x_plane):
     ({'datum': [47.0, 8.0]}, 'parameter datum: expected latitude, longitude and height'),
     ({'datum': [97.0, 8.0, 0.0]}, 'atitude'),
     ({'datarefs': ['sim/a', 'x' * 256]}, 'parameter datarefs: GETD name 1: 256 characters'),
-    ({'datarefs': [1, 2]}, 'parameter datarefs: GETD name 1: got 1, expected a str'),
+    ({'datarefs': [1, 2]}, 'parameter datarefs: GETD name 1: expected a text, got 1'),
     ({'datarefs': ['sim/a'] * 3001}, 'parameter datarefs: 3001 datarefs, at most 3000 can be'),
     ({'datarefs': ['sim/a'] * 4097}, 'parameter datarefs: 4097 elements, at most 4096 can be'),
     ({'host': 'x' * 4097}, 'parameter host: 4097 characters, at most 4096 can be given'),
