@@ -56,12 +56,13 @@ SHEAR: Table = {
     'exponent': Declaration(_EXPONENT, '*p*, of a power profile')}
 """Of a wind that grows with the height above the ground."""
 
-_VECTORS: Table = {
+VECTORS: Table = {
     'wind': Declaration(
         None, 'velocity of the air', tuple[float, float, float], form='[east, north, up] in m/s'),
     'turbulence': Declaration(
         None, 'its strength', tuple[float, float],
         form='[wind at 20 ft in m/s, severity 0..7]')}
+"""What is a list of numbers."""
 
 
 class InAir(Protocol):
@@ -92,7 +93,7 @@ def parse(action: str, value: Any, where: str) -> tuple[float, ...]:
             return _gust(value, where)
         if action == 'wind_shear':
             return _shear(value, where)
-        found: tuple[float, ...] = _VECTORS[action].check(value, where)
+        found: tuple[float, ...] = VECTORS[action].check(value, where)
         (check_wind if action == 'wind' else check_turbulence)(*found)
     except FieldError:
         raise

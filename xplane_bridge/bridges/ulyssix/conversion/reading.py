@@ -89,13 +89,14 @@ def _limits(default: str, meaning: str) -> Declaration:
 PARAMETER: Table = {
     'quantity': Declaration(
         '', 'what it measures, from [these](#quantities); it must fit the unit. Without, it is '
-        'converted and watched, but in no common topic', str, reader=_read_quantity),
+        'converted and watched, but in no common topic', form='a quantity',
+        reader=_read_quantity),
     'unit': Declaration(
         '', 'of the value after `scale` and `offset`, as pint spells it; by default that of the '
-        'quantity, else as sent', reader=as_it_is),
+        'quantity, else as sent', form='a unit', reader=as_it_is),
     'scale': Declaration(
-        1.0, 'value = raw × `scale` + `offset`, for raw counts, or -1 for another sign; not 0',
-        reader=_read_scale),
+        1.0, 'value = raw × `scale` + `offset`, for raw counts, or -1 for another sign',
+        form='a number, not 0', reader=_read_scale),
     'offset': Declaration(0.0, 'see `scale`'),
     'limits': _limits('none', "of good values, in the parameter's own unit. Beyond: ERROR"),
     'warn': _limits('none', 'the same, within `limits`; beyond: WARN'),

@@ -98,17 +98,19 @@ PLAN: Table = {
     'sampling': Declaration(
         None, '[how sampled parameters are drawn](#sampling)', reader=as_it_is),
     'seeds': Declaration(
-        (0,), 'of turbulence and sensors', form='a list, or {first: 1, count: 500}',
-        reader=as_it_is),
+        (0,), '[random seeds](#seeds) of turbulence and sensors',
+        form='a list, or `{first: 1, count: 500}`', reader=as_it_is),
     'time_limit': Declaration(
         _TIME_LIMIT, "of the wall's time, after which a flight is ended, and "
         '[lost](#flights-that-are-lost)', unit='s', above=0.0, high=DAY),
-    'physics_rate': PHYSICS_RATE,
+    'physics_rate': replace(PHYSICS_RATE, meaning=(
+        '[steps](aircraft.md#steps-per-second) of the simulated aircraft, in place of the '
+        "scenarios'; 0 leaves it to them")),
     'require': Declaration(
         0.0, 'the pass rate that each controller needs: the exit code', low=0.0, high=1.0),
     'record': Declaration(
         RecordedFlights(''), '[the time series of each flight](#recordings)',
-        form='a format, or {format: …}', reader=sections.read_recorded)}
+        form='`mcap`, `parquet`, or `{format: …}`', reader=sections.read_recorded)}
 """The sections of a plan."""
 
 

@@ -183,7 +183,7 @@ def _by_action(reader: Callable[[str, Any, str], Any], action: str) -> Reader:
 
 _TARGETS = TARGET.items()
 _MEANINGS = {
-    'wind': '[wind](#gusts-and-wind-shear)', 'turbulence': '[turbulence](simulator.md#turbulence)',
+    'wind': 'velocity of the air', 'turbulence': '[turbulence](simulator.md#turbulence)',
     'gust': 'a discrete [gust](#gusts-and-wind-shear)',
     'wind_shear': 'a [wind that grows with the height](#gusts-and-wind-shear)',
     'take_off': 'takes off: [runway.md](runway.md)', 'pattern': 'flies the traffic pattern',
@@ -203,21 +203,22 @@ ACTIONS: Table = {
         None, 'the same, relative to the targets in force', form='names with values',
         reader=_read_change),
     'autopilot_frozen': Declaration(None, 'the autopilot says nothing', bool),
-    **{name: Declaration(None, _MEANINGS[name], form='see there',
-                         reader=_by_action(weather.parse, name)) for name in WEATHER},
+    **{name: Declaration(
+        None, _MEANINGS[name], form=weather.VECTORS[name].form if name in weather.VECTORS else '',
+        reader=_by_action(weather.parse, name)) for name in WEATHER},
     'engine_failed': Declaration(
         None, 'all engines, or those with these numbers; 0 is the first, the left one',
-        form='true, false or [0, …]', reader=_read_engines),
+        form='`true`, `false` or `[0, …]`', reader=_read_engines),
     'link_down': Declaration(None, 'no datagram arrives, either way', bool),
     'trim': Declaration(
         None, 'steady flight at once: [test_inputs.md](test_inputs.md)', form='names with values',
         reader=partial(read_table, TRIM)),
     **{name: Declaration(
-        None, _MEANINGS[name], form='true' if name == 'land' else '{height: …}',
+        None, _MEANINGS[name], form='`true`' if name == 'land' else '`{height: …}`',
         reader=_by_action(runway.parse_procedure, name)) for name in PROCEDURES},
     **{name: Declaration(None, _MEANINGS[name], bool) for name in SENSOR_FAULTS},
     **{name: Declaration(
-        None, 'a [test input](test_inputs.md)', form='see there', reader=as_it_is)
+        None, 'a [test input](test_inputs.md)', reader=as_it_is)
        for name in excitation.KINDS}}
 """What happens; each event has one."""
 
@@ -229,8 +230,7 @@ EVENT: Table = {
         _FREE_RESPONSE, 'of these: how long the response is looked at afterwards', unit='s',
         low=0.0),
     'expect': Declaration(
-        None, 'of a change of one target: what the response has to be', form='see below',
-        reader=as_it_is),
+        None, 'of a change of one target: what the response has to be', reader=as_it_is),
     **ACTIONS}
 """Of an event."""
 

@@ -84,14 +84,21 @@ VEHICLE: Table = {
         form='a lower-case letter, then letters, digits or `_`, at most 32 in all'),
     'initial': Declaration(
         None, 'as in any scenario. What it does not say is that of the file. With `forward`, '
-        "`right` or `up` (m) its place is given from the first vehicle's", reader=as_it_is),
-    'events': Declaration((), 'as in any scenario, of this aircraft', reader=as_it_is),
-    'criteria': Declaration((), 'as in any scenario, of this aircraft', reader=as_it_is),
+        "`right` or `up` (m) its place is given from the first vehicle's, along and across that "
+        "one's heading; heading and airspeed are the first one's then, unless given",
+        reader=as_it_is),
+    'events': Declaration(
+        (), 'as in any scenario, of this aircraft', form='a list', reader=as_it_is),
+    'criteria': Declaration(
+        (), 'as in any scenario, of this aircraft', form='a list', reader=as_it_is),
     'route': Declaration(None, 'as in any scenario, of this aircraft', reader=as_it_is),
-    'sensors': Declaration('', 'as in any scenario, of this aircraft', reader=as_it_is),
+    'sensors': Declaration(
+        '', 'as in any scenario, of this aircraft', form='a name or a file', reader=as_it_is),
     'formation': Declaration(
         None, 'a [slot](#formations) beside another vehicle', reader=as_it_is),
-    'expect_crash': Declaration(False, 'as in any scenario, of this aircraft', reader=as_it_is)}
+    'expect_crash': Declaration(
+        False, 'as in any scenario, of this aircraft', form='`true` or `false`',
+        reader=as_it_is)}
 """Of one of several aircraft."""
 
 

@@ -63,7 +63,7 @@ OPTIONS: Table = {
         form='[wind at 20 ft in m/s, severity 0..7]', reader=as_it_is),
     'failures': Declaration(
         None, f'instead of all events {", ".join(f"`{name}`" for name in FAILURES)}',
-        form="a list of events, such as [{'at': 10.0, 'engine_failed': True}]", reader=as_it_is),
+        form="a list of events, such as `[{'at': 10.0, 'engine_failed': True}]`", reader=as_it_is),
     'aircraft': Declaration(
         '', "JSBSim's model, such as `pa28`, instead of the scenario's; give an airspeed that "
         'suits it', str, form='a name'),
