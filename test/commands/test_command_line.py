@@ -17,6 +17,7 @@
 from configparser import ConfigParser
 from importlib import import_module
 from pathlib import Path
+import re
 import subprocess
 import sys
 
@@ -63,6 +64,22 @@ def test_it_explains_itself_and_ends(executable, capsys):
     else:
         # Its description, between usage and options.
         assert len(out.split('\n\n')) > 2
+
+
+# What every command has, and what belongs to no subject.
+_MOST_WITHOUT_SUBJECT = 8
+
+
+@pytest.mark.parametrize('command', [name for name in COMMANDS if not name.endswith('_node')])
+def test_its_options_stand_by_subject(command, monkeypatch, capsys):
+    monkeypatch.setattr('sys.argv', ['xplane-bridge', command, '--help'])
+    with pytest.raises(SystemExit):
+        _main()
+    sections = capsys.readouterr().out.split('\n\n')
+    (options,) = (one for one in sections if one.startswith('options:'))
+    assert len(re.findall('^  -', options, re.MULTILINE)) <= _MOST_WITHOUT_SUBJECT
+    titles = [one.partition(':\n')[0] for one in sections if ':\n  -' in one]
+    assert len(titles) == len({*titles})
 
 
 @pytest.mark.parametrize('command', [*(name for name in COMMANDS if not name.endswith('_node')),
