@@ -30,6 +30,9 @@ from xplane_bridge.bridges.ulyssix.conversion import reading
 from xplane_bridge.common.fields import Declaration, limits, REQUIRED, shown, Table, table_of
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.campaigns.plan import normal, parameters, plan, sections
+from xplane_bridge.laboratory.control.envelope import Envelope
+from xplane_bridge.laboratory.control.gains import Gains
+from xplane_bridge.laboratory.control.runway.performance import Performance
 from xplane_bridge.laboratory.flights.scenario import (
     criteria,
     events,
@@ -78,7 +81,8 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
         'criterion': criteria.CRITERION,
         'plant': {**table_of(plant.Plant), **plant.FACTORS}, 'gust': weather_settings.GUST,
         'shear': weather_settings.SHEAR, 'route': table_of(scenario.Route)},
-    'runway': {'runway': runway.RUNWAY, 'procedure': runway.PATTERN},
+    'runway': {'runway': runway.RUNWAY, 'procedure': runway.PATTERN,
+               'performance': table_of(Performance)},
     'test_inputs': {
         'input': {**excitation.INPUT, **{
             name: one for kind, own in excitation.OWN.items()
@@ -93,6 +97,9 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
         'sampling': table_of(sections.Sampling), 'range': parameters.RANGE,
         'normal': normal.TRUNCATED, 'record': table_of(sections.RecordedFlights)},
     'episodes': {'option': start.OPTIONS},
+    'autopilot': {
+        'envelope': below('envelope', table_of(Envelope)),
+        'gains': below('gains', table_of(Gains))},
     'ulyssix_map': {
         'parameter': {**reading.PARAMETER, 'expression': reading.DERIVED['expression']},
         'common': reading.COMMON},
