@@ -17,11 +17,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
-from xplane_bridge.common.fields import Declaration, FieldError, read_table, REQUIRED, Table
+from xplane_bridge.common.fields import (
+    Declaration,
+    FieldError,
+    read_table,
+    REQUIRED,
+    Table,
+    table_of,
+)
 from xplane_bridge.simulation.aircraft.limits import check_turbulence, check_wind
-from xplane_bridge.simulation.aircraft.weather import FOR_GOOD, Gust, Shear, TWENTY_FEET
+from xplane_bridge.simulation.aircraft.weather import FOR_GOOD, Gust, Shear
 
 WEATHER = ('wind', 'turbulence', 'gust', 'wind_shear')
 """Actions that change the air."""
@@ -37,12 +45,9 @@ GUST: Table = {
         REQUIRED, 'level, by the heading at the event: + is from behind, to the right, or up', str,
         choices=_AXES),
     'amplitude': Declaration(REQUIRED, 'the velocity of the air at its end, *Vm*', unit='m/s'),
-    'length': Declaration(
-        REQUIRED, 'the way through the air in which it builds up, *dm*', unit='m', above=0.0),
-    'distance': Declaration(
-        0.0, 'the way through the air from the event to its begin', unit='m', low=0.0),
-    'hold': Declaration(
-        None, 'after so many m more it falls off again; without, it stays', unit='m', low=0.0)}
+    **table_of(Gust),
+    'hold': replace(table_of(Gust)['hold'], default=None, low=0.0, meaning=(
+        'after so many m more it falls off again, over the same length; without, it stays'))}
 """Of a discrete gust."""
 
 SHEAR: Table = {
@@ -50,10 +55,9 @@ SHEAR: Table = {
         REQUIRED, 'its velocity at 20 ft', tuple[float, float], 'm/s',
         form='[east, north] in m/s'),
     'profile': Declaration(_PROFILES[0], 'how it grows with the height', str, choices=_PROFILES),
-    'roughness': Declaration(
-        _ROUGHNESS, '*z0*, of a logarithmic profile; 0.61 (2 ft) is that of all but approach and '
-        'landing', unit='m', above=0.0, high=TWENTY_FEET),
-    'exponent': Declaration(_EXPONENT, '*p*, of a power profile')}
+    'roughness': replace(table_of(Shear)['roughness'], default=_ROUGHNESS, meaning=(
+        '*z0*, of a logarithmic profile; 0.61 (2 ft) is that of all but approach and landing')),
+    'exponent': replace(table_of(Shear)['exponent'], default=_EXPONENT)}
 """Of a wind that grows with the height above the ground."""
 
 VECTORS: Table = {
