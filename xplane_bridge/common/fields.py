@@ -31,9 +31,9 @@ where, expected and got. The tables of docs/reference are made of the declaratio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, Field, field, fields, is_dataclass, MISSING
+from dataclasses import dataclass, Field, field, fields, is_dataclass, MISSING, replace
 from functools import cache
 import math
 from types import NoneType
@@ -162,8 +162,7 @@ def _typed(one: Declaration, kind: Any) -> Declaration:
     present = [part for part in get_args(kind) if part is not NoneType]
     if get_origin(kind) is not tuple and len(present) == 1:
         kind = present[0]
-    return Declaration(one.default, one.meaning, kind, one.unit, one.low, one.high, one.above,
-                       one.choices, one.name, one.form, one.reader)
+    return replace(one, kind=kind)
 
 
 def read(kind: type[Kind], content: Any, where: str = '', **given: Any) -> Kind:
@@ -188,15 +187,13 @@ def read_table(table: Table, content: Any, where: str = '') -> dict[str, Any]:
 
     Raises FieldError for an unknown or missing name, and for a value that is refused.
     """
-    by_name = {one.name or attribute: (attribute, one) for attribute, one in table.items()}
-    given = mapping(
-        content, where or 'the file',
-        [name for name, (_, one) in by_name.items() if one.default is REQUIRED],
-        [name for name, (_, one) in by_name.items() if one.default is not REQUIRED])
+    by_name = {one.name or attribute: attribute for attribute, one in table.items()}
+    required = [name for name, attribute in by_name.items()
+                if table[attribute].default is REQUIRED]
     found = {}
-    for name, value in given.items():
-        attribute, one = by_name[name]
-        value = one.check(value, f'{where}.{name}' if where else name)
+    for name, value in mapping(content, where or 'the file', required, by_name).items():
+        attribute = by_name[name]
+        value = table[attribute].check(value, f'{where}.{name}' if where else name)
         is_turned = name.endswith('_deg') and not attribute.endswith('_deg')
         found[attribute] = value * DEGREE if is_turned else value
     return found
@@ -271,14 +268,15 @@ def shown(value: float) -> str:
 # The checks.
 
 def mapping(
-    value: Any, where: str, required: Sequence[str] = (), optional: Sequence[str] = ()
+    value: Any, where: str, required: Collection[str] = (), optional: Collection[str] = ()
 ) -> Mapping[str, Any]:
     """Return the names with their values; FieldError for unknown and missing names."""
     if not isinstance(value, Mapping):
         raise FieldError(wrong_kind(where, 'names with values', value))
-    known = (*required, *optional)
     for name in value:
-        if name not in known:
+        if name not in optional and name not in required:
+            # Those that are required come first, and each once.
+            known = tuple(dict.fromkeys((*required, *optional)))
             near = did_you_mean(name, known) if isinstance(name, str) and (
                 len(name) <= _LONGEST_NAME) else ''
             raise FieldError(f'{where}: unknown name {abbreviated(name)}, expected '
