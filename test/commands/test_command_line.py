@@ -101,6 +101,14 @@ def test_it_refuses_what_is_no_argument(executable, capsys):
         assert '--rate=20 rate:=20: a node accepts only ROS arguments' in error
 
 
+def test_a_setting_of_an_aircraft_says_what_it_is_and_its_unit():
+    found = {one.name: one for one in describe(parameter_table('autopilot_node'))}
+    gain, limit = found['gains.climb_limit'], found['envelope.altitude_floor']
+    assert (gain.allowed, limit.allowed) == ('m/s', 'm')
+    assert gain.text == 'Gain, the fastest climb; see docs/explanation/control.md.'
+    assert limit.text.startswith('Limits commanded altitudes, as fix has them')
+
+
 @pytest.mark.parametrize(('arguments', 'sentence'), [
     (['--params-file', '/no/such.yaml'], "params file: '--params-file /no/such.yaml'"),
     (['-p', 'prot:=3'], 'parameter prot: xpc_node has no parameter of that name; did you mean '

@@ -52,7 +52,7 @@ GUST: Table = {
 
 SHEAR: Table = {
     'wind_at_20ft': Declaration(
-        REQUIRED, 'its velocity at 20 ft', tuple[float, float], 'm/s',
+        REQUIRED, 'its velocity at 20 ft, *W*', tuple[float, float], 'm/s',
         form='[east, north] in m/s'),
     'profile': Declaration(_PROFILES[0], 'how it grows with the height', str, choices=_PROFILES),
     'roughness': replace(table_of(Shear)['roughness'], default=_ROUGHNESS, meaning=(

@@ -243,7 +243,7 @@ class Described:
     """In YAML."""
     text: str
     allowed: str
-    """Choices or range, empty if there is neither."""
+    """Choices or range, and unit; empty if there is none."""
     live: bool
 
 
@@ -253,9 +253,9 @@ def describe(table: type[Any]) -> list[Described]:
         return '.' in name_of(item) or item.name not in table.__annotations__
 
     return [
-        Described(name_of(item), _as_yaml(item.default), declaration_of(item).meaning,
-                  declaration_of(item).allowed, item.metadata['live'])
-        for item in sorted(fields(table), key=shared)
+        Described(name_of(item), _as_yaml(item.default), one.meaning,
+                  ' '.join(filter(None, (one.allowed, one.unit))), item.metadata['live'])
+        for item in sorted(fields(table), key=shared) for one in [declaration_of(item)]
     ]
 
 
@@ -289,6 +289,8 @@ def _ros_value(default: Any) -> Any:
 def _descriptor(item: Field[Any]) -> ParameterDescriptor:
     one = declaration_of(item)
     text = one.meaning
+    if one.unit:
+        text += f' In {one.unit}.'
     if one.choices:
         text += ' One of: ' + ', '.join(one.choices) + '.'
     descriptor = ParameterDescriptor(

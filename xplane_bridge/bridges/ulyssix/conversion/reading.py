@@ -122,7 +122,7 @@ COMMON: Table = {
 _TOPIC = Declaration(None, 'of that topic alone', reader=as_it_is)
 
 
-class MapError(ValueError):
+class MapError(FieldError):
     """A map cannot be used; the text says in which file and line, and why."""
 
 

@@ -78,9 +78,8 @@ _LEAST_CORNERS = 3
 
 
 def _sentence(one: Declaration, page: str) -> str:
-    """Return what is declared of a setting of an aircraft as sentences, without markup."""
-    unit = f', in {one.unit}' if one.unit else ''
-    return f'{one.meaning}{unit}; see {page}.'.replace('`', '')
+    """Return what is declared of a setting of an aircraft as a sentence, without markup."""
+    return f'{one.meaning}; see {page}.'.replace('`', '')
 
 
 AutopilotParameters = make_dataclass(
@@ -88,7 +87,7 @@ AutopilotParameters = make_dataclass(
     [
         *((f'gain_{name}', float, parameter(
             one.default, f'Gain, {_sentence(one, "docs/explanation/control.md")}', live=True,
-            name=f'gains.{name}'))
+            unit=one.unit, name=f'gains.{name}'))
           for name, one in table_of(Gains).items()),
         *((f'scheduled_{name}', tuple[float, ...], parameter(
             (), 'Of a schedule of gains: airspeeds, altitudes, and of each gain that is scheduled '
@@ -97,11 +96,11 @@ AutopilotParameters = make_dataclass(
           for name in _SCHEDULED),
         *((f'limit_{name}', float, parameter(
             one.default, f'Limits {_sentence(one, "docs/reference/autopilot.md")} NaN is none, '
-            'where there can be none.', live=True, name=f'envelope.{name}'))
+            'where there can be none.', live=True, unit=one.unit, name=f'envelope.{name}'))
           for name, one in _LIMITS.items()),
         *((f'performance_{name}', float, parameter(
             math.nan, f'Performance: {_sentence(one, "docs/reference/runway.md")} NaN: not known.',
-            live=True, name=f'{GROUP}.{name}'))
+            live=True, unit=one.unit, name=f'{GROUP}.{name}'))
           for name, one in table_of(Performance).items()),
         ('geofence_deg', tuple[float, ...], parameter(
             (), 'Corners of a polygon that is not to be left: latitude, longitude of one after '
