@@ -29,7 +29,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv a
 	config/*.yaml resource/*) $(wildcard tools/*)
 TREE := $(shell find xplane_bridge -type f ! -name '*.pyc' | LC_ALL=C sort)
 
-.PHONY: build test test-fast test-here test-sourced test-python test-skrl demo experiment campaign train skrl export experiment-table aircraft-table topic-table states-page quantity-table change-table \
+.PHONY: build test test-fast test-here test-sourced test-python test-skrl demo experiment campaign train skrl export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
 	bench bench-page budgets lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -172,6 +172,10 @@ states-page: $(VENV)
 # The tables of quantities and observations in docs/reference/scenarios.md and episodes.md.
 quantity-table: $(VENV)
 	@$(RUN) python3 -P tools/quantity_table.py
+
+# The tables of fields in docs/reference: of what people write, as it is declared.
+field-table: $(VENV)
+	@$(RUN) python3 -P tools/field_table.py
 
 # The table at the beginning of CONTRIBUTING.md: which folders a change needs, and their lines.
 change-table:

@@ -235,4 +235,4 @@ def test_an_airframe_is_read_with_its_mistakes(folder, tmp_path, capsys):
     assert command.main([
         str(folder / 'flight.parquet'), '--airframe', str(path), '--output', str(folder / 'other')
     ]) == command.NOT_IDENTIFIED
-    assert 'i_yy: expected above 0, got -1' in capsys.readouterr().err
+    assert 'i_yy: expected above 0 kg m², got -1' in capsys.readouterr().err
