@@ -80,7 +80,7 @@ def faulty(mode):
 
 
 def test_one_that_dies_is_reported_with_code_time_and_last_words(tmp_path):
-    code, output, found = fly(tmp_path, faulty('dies'), '--lockstep')
+    code, output, found = fly(tmp_path, faulty('dies'), '--sim', 'direct', '--lockstep')
     assert code == 1, output
     assert 'ended with exit code 3; the end of its log:\n    cannot go on: no solution' in output
     assert 'MISSED  controller: runs until the flight ends: ended with exit code 3 at' in output
@@ -96,7 +96,7 @@ def test_one_that_dies_is_reported_with_code_time_and_last_words(tmp_path):
 def test_one_that_hangs_ends_a_flight_in_lockstep_with_a_sentence(tmp_path):
     # Its first answer takes more than a second on a busy machine.
     code, output, found = fly(
-        tmp_path, faulty('hangs'), '--lockstep', '--controller-timeout', '6')
+        tmp_path, faulty('hangs'), '--sim', 'direct', '--lockstep', '--controller-timeout', '6')
     assert code == 1, output
     assert 'experiment: the controller has not answered the state with stamp 1.0' in output
     assert 'MISSED  controller: commands until it is released: hung at 1.0 s: given up' in output
@@ -139,7 +139,7 @@ def test_one_with_its_own_goals_is_flown_from_the_start_and_judged_by_what_it_do
     file = tmp_path / 'own.yaml'
     file.write_text(OWN)
     with process('experiment', '--scenario', str(file), '--output', str(tmp_path / 'flight'),
-                 '--controller', faulty('own'), '--no-target', '--no-picture',
+                 '--controller', faulty('own'), '--no-target', '--no-picture', '--sim', 'direct',
                  '--lockstep') as child:
         output, _ = child.communicate(timeout=120)
     assert child.returncode == 0, output
