@@ -69,6 +69,7 @@ each_must = pytest.mark.parametrize(('protocol', 'must'), [
     (protocol, must) for protocol, adapter in VARIANTS.items() for must in adapter.musts])
 
 
+@pytest.mark.slow
 @each_must
 def test_what_must_be_true_in_the_end_survives_each_loss(protocol, must):
     adapter = VARIANTS[protocol]
@@ -97,6 +98,7 @@ def _copies(adapter, counts):
             yield from (Copies(of, first, each, cut=True) for each in cuts)
 
 
+@pytest.mark.slow
 @each_must
 def test_what_must_be_true_in_the_end_survives_copies_and_late_ones(protocol, must):
     adapter = VARIANTS[protocol]
