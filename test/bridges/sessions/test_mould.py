@@ -27,6 +27,7 @@ from mould_losses import (
     DELAYED,
     disturb,
     DOUBLED,
+    lives_of_copies,
     lose,
     LOSSES,
     reconnect,
@@ -67,6 +68,13 @@ VARIANTS = {**ADAPTERS, 'xplane_udp 12, paused': Xplane12PausedAdapter}
 
 each_must = pytest.mark.parametrize(('protocol', 'must'), [
     (protocol, must) for protocol, adapter in VARIANTS.items() for must in adapter.musts])
+
+
+@each_must
+def test_copies_of_a_world_go_on_as_one_that_is_made_anew(protocol, must):
+    anew, *copied = lives_of_copies(VARIANTS[protocol], must)
+    assert anew[0]
+    assert copied == [anew, anew]
 
 
 @pytest.mark.slow
