@@ -42,7 +42,7 @@ TAKEN = {
     'bridges/simpit': (2.3, 19),
     'bridges/ulyssix': (1.3, 17),
     'bridges/xpc': (4.6, 29),
-    'bridges/xplane_udp': (8.4, 27),
+    'bridges/xplane_udp': (2.6, 27),
     'laboratory/flights/analysis': (0.5, 13),
     'laboratory/flights/scenario': (0.3, 6),
 }
