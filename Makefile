@@ -77,9 +77,8 @@ $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
 		--cmake-args -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF $(if $(ROS_DISTRO),,-DPYTHON_ONLY=ON)
 	@touch $@
 
-# Most tests wait for a simulator that flies in real time, so a few run in parallel; each
-# worker has its own ROS domain.
-WORKERS ?= 4
+# Most tests wait for another process, so some run in parallel; each worker has its own ROS domain.
+WORKERS ?= 6
 PARALLEL := -n $(WORKERS) --dist loadgroup
 
 # All tests, with the package as a ROS user has it; with PYTEST_ARGS (a file, -k ...) only those,
