@@ -29,7 +29,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv a
 	config/*.yaml resource/*) $(wildcard tools/*)
 TREE := $(shell find xplane_bridge -type f ! -name '*.pyc' | LC_ALL=C sort)
 
-.PHONY: build test test-fast test-here test-sourced test-python test-skrl demo experiment campaign train skrl export experiment-table aircraft-table topic-table states-page quantity-table change-table \
+.PHONY: build test test-fast test-here test-sourced test-python test-skrl demo experiment campaign train skrl export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
 	bench bench-page budgets lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -77,9 +77,8 @@ $(BUILT): $(VENV) $(ROOT)/.tree $(SOURCES)
 		--cmake-args -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF $(if $(ROS_DISTRO),,-DPYTHON_ONLY=ON)
 	@touch $@
 
-# Most tests wait for a simulator that flies in real time, so a few run in parallel; each
-# worker has its own ROS domain.
-WORKERS ?= 4
+# Most tests wait for another process, so some run in parallel; each worker has its own ROS domain.
+WORKERS ?= 6
 PARALLEL := -n $(WORKERS) --dist loadgroup
 
 # All tests, with the package as a ROS user has it; with PYTEST_ARGS (a file, -k ...) only those,
@@ -172,6 +171,10 @@ states-page: $(VENV)
 # The tables of quantities and observations in docs/reference/scenarios.md and episodes.md.
 quantity-table: $(VENV)
 	@$(RUN) python3 -P tools/quantity_table.py
+
+# The tables of fields in docs/reference: of what people write, as it is declared.
+field-table: $(VENV)
+	@$(RUN) python3 -P tools/field_table.py
 
 # The table at the beginning of CONTRIBUTING.md: which folders a change needs, and their lines.
 change-table:

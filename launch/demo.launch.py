@@ -42,7 +42,7 @@ class Arguments:
     host: str = parameter(
         '', 'Address of a real X-Plane with X-Plane Connect. Empty: start a simulated one.')
     port: int = parameter(
-        0, "The real X-Plane's UDP port; 0 is the default one.", minimum=0, maximum=65535)
+        0, "The real X-Plane's UDP port; 0 is the default one.", low=0, high=65535)
 
 
 def make(given):

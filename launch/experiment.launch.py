@@ -49,20 +49,20 @@ class Arguments:
     host: str = parameter(
         '', 'Address of a real simulator. Empty: start one of this package.')
     port: int = parameter(
-        0, "The real simulator's UDP port; 0 is the default one.", minimum=0,
-        maximum=65535)
-    speed: float = parameter(1.0, 'Real-time factor.', minimum=0.01, maximum=100.0)
+        0, "The real simulator's UDP port; 0 is the default one.", low=0,
+        high=65535)
+    speed: float = parameter(1.0, 'Real-time factor.', low=0.01, high=100.0)
     lockstep: bool = parameter(
         False, 'A frame advances when its command has arrived: the same random '
         'seed gives the same flight, as fast as possible.')
     seed: int = parameter(
-        0, 'Random seed of turbulence and faults.', minimum=0, maximum=LARGEST_SEED)
+        0, 'Random seed of turbulence and faults.', low=0, high=LARGEST_SEED)
     loss: float = parameter(
-        0.0, 'Probability of losing a datagram, each way.', minimum=0.0, maximum=1.0)
+        0.0, 'Probability of losing a datagram, each way.', low=0.0, high=1.0)
     delay: float = parameter(
-        0.0, 'Delay of a datagram in seconds, each way.', minimum=0.0, maximum=60.0)
+        0.0, 'Delay of a datagram in seconds, each way.', low=0.0, high=60.0)
     jitter: float = parameter(
-        0.0, 'Maximum additional delay in seconds.', minimum=0.0, maximum=60.0)
+        0.0, 'Maximum additional delay in seconds.', low=0.0, high=60.0)
     sensors: str = parameter(
         '', 'Sensors between bridge and controller: consumer, tactical, perfect, px4, '
         'ardupilot, a file (.yaml), or none. Empty: as the scenario says.')
@@ -75,8 +75,8 @@ class Arguments:
         '', 'Policy that flies, instead of a controller: file.onnx, '
         'file.py:attribute, package.module:attribute, or the name of one of this package.')
     controller_timeout: float = parameter(
-        TIMEOUT, 'Silence of your controller, in seconds, that ends the flight.', minimum=0.01,
-        maximum=3600.0)
+        TIMEOUT, 'Silence of your controller, in seconds, that ends the flight.', low=0.01,
+        high=3600.0)
     target: bool = parameter(
         True, 'Tell your controller what to hold; false for one that has its own goals.')
     guidance: str = parameter(

@@ -39,10 +39,10 @@ TAKEN = {
     'bridges/conversions': (0.2, 8),
     'bridges/nodes/managed': (0.1, 0),
     'bridges/fdmdata': (1.4, 11),
-    'bridges/simpit': (2.3, 19),
+    'bridges/simpit': (1.1, 19),
     'bridges/ulyssix': (1.3, 17),
-    'bridges/xpc': (4.6, 29),
-    'bridges/xplane_udp': (8.4, 27),
+    'bridges/xpc': (2.0, 29),
+    'bridges/xplane_udp': (2.6, 27),
     'laboratory/flights/analysis': (0.5, 13),
     'laboratory/flights/scenario': (0.3, 6),
 }

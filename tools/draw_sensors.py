@@ -29,9 +29,10 @@ import numpy as np
 from xplane_bridge.common import drawing
 from xplane_bridge.common.command_line import add_force_option, refuse_existing
 from xplane_bridge.common.drawing import BLUE, GREEN, ORANGE, RED
+from xplane_bridge.common.fields import FieldError
 from xplane_bridge.laboratory.sensors.allan import allan_deviation, Array, expected_deviation
 from xplane_bridge.laboratory.sensors.errors import Axes, Errors
-from xplane_bridge.laboratory.sensors.specification import FiguresError, load
+from xplane_bridge.laboratory.sensors.specification import load
 
 _RATE = 50.0
 _HOUR = 3600.0
@@ -82,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         refuse_existing([given.picture], given.force, elsewhere='')
         draw(given.picture, given.sensors)
-    except (ImportError, OSError, FiguresError) as error:
+    except (ImportError, OSError, FieldError) as error:
         print(f'draw_sensors: {error}', file=sys.stderr)
         return 2
     return 0

@@ -17,6 +17,11 @@ sourced=$root/sourced
 cd "$(dirname "$0")/.."
 in_ros=$PWD/tools/in_ros.sh
 
+# Outside of the folders that are made anew: what is as old as it was need not be compiled again, which
+# the first processes of each run would all do at once. What lay in a temporary folder is gone.
+export PYTHONPYCACHEPREFIX=$sourced/bytecode
+rm -rf "$PYTHONPYCACHEPREFIX${TMPDIR:-/tmp}/pytest-of-"*
+
 # What git would commit now; in a plain copy of the sources, everything except the build.
 rm -rf "$sourced/src" "$sourced/install"
 mkdir -p "$sourced/src/xplane_bridge"
@@ -57,7 +62,8 @@ failed=0
 cd "$sourced/src/xplane_bridge"
 run=("$in_ros" "$optional" python3 -P -m pytest -m 'sim or slow or optional')
 # Each of several processes would compile all tests, which takes longer than importing them.
-"${run[@]}" --collect-only -qq >/dev/null || true
+[ -e "$PYTHONPYCACHEPREFIX/.tests" ] || "${run[@]}" --collect-only -qq >/dev/null || true
+mkdir -p "$PYTHONPYCACHEPREFIX" && touch "$PYTHONPYCACHEPREFIX/.tests"
 "${run[@]}" "$@" || failed=$?
 
 echo 'colcon test, with what package.xml declares:'

@@ -45,7 +45,8 @@ def test_the_autopilot_keeps_the_contract(tmp_path):
 
 
 def test_one_that_does_not_is_told_line_by_line(tmp_path):
-    code, output = check(tmp_path, f'{sys.executable} -P {FAULTY} spoils', '--lockstep')
+    code, output = check(
+        tmp_path, f'{sys.executable} -P {FAULTY} spoils', '--sim', 'direct', '--lockstep')
     assert code == 1, output
     marks = {line.split()[1]: line.split()[0] for line in output.splitlines()
              if line.startswith(('  ✓', '  ✗'))}
@@ -66,7 +67,8 @@ def test_one_without_target_learns_that_from_its_list(tmp_path):
 
 def test_one_with_its_own_goals_is_judged_by_the_rest(tmp_path):
     code, output = check(
-        tmp_path, f'{sys.executable} -P {FAULTY} own', '--no-target', '--lockstep')
+        tmp_path, f'{sys.executable} -P {FAULTY} own', '--no-target', '--sim', 'direct',
+        '--lockstep')
     assert code == 0, output
     assert '✓ subscribes imu/data, controls; not fix, odom, air_data' in output
     assert '– heading    not tried: it has its own goals' in output

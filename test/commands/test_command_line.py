@@ -17,6 +17,7 @@
 from configparser import ConfigParser
 from importlib import import_module
 from pathlib import Path
+import re
 import subprocess
 import sys
 
@@ -27,9 +28,10 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from xplane_bridge.__main__ import _main, COMMANDS
 from xplane_bridge.bridges.nodes.managed.parameter_texts import parse
-from xplane_bridge.bridges.nodes.managed.parameters import BadParameterError, describe
+from xplane_bridge.bridges.nodes.managed.parameters import describe
 from xplane_bridge.bridges.nodes.managed.registry import nodes, parameter_table
 from xplane_bridge.common.command_line import without_ros_arguments
+from xplane_bridge.common.fields import FieldError
 
 
 def entry_points():
@@ -64,6 +66,22 @@ def test_it_explains_itself_and_ends(executable, capsys):
         assert len(out.split('\n\n')) > 2
 
 
+# What every command has, and what belongs to no subject.
+_MOST_WITHOUT_SUBJECT = 8
+
+
+@pytest.mark.parametrize('command', [name for name in COMMANDS if not name.endswith('_node')])
+def test_its_options_stand_by_subject(command, monkeypatch, capsys):
+    monkeypatch.setattr('sys.argv', ['xplane-bridge', command, '--help'])
+    with pytest.raises(SystemExit):
+        _main()
+    sections = capsys.readouterr().out.split('\n\n')
+    (options,) = (one for one in sections if one.startswith('options:'))
+    assert len(re.findall('^  -', options, re.MULTILINE)) <= _MOST_WITHOUT_SUBJECT
+    titles = [one.partition(':\n')[0] for one in sections if ':\n  -' in one]
+    assert len(titles) == len({*titles})
+
+
 @pytest.mark.parametrize('command', [*(name for name in COMMANDS if not name.endswith('_node')),
                                      'campaign report', 'campaign compare'])
 def test_the_usage_has_the_command_as_it_was_started(command, monkeypatch, capsys):
@@ -81,6 +99,14 @@ def test_it_refuses_what_is_no_argument(executable, capsys):
     error = capsys.readouterr().err
     if name in nodes():
         assert '--rate=20 rate:=20: a node accepts only ROS arguments' in error
+
+
+def test_a_setting_of_an_aircraft_says_what_it_is_and_its_unit():
+    found = {one.name: one for one in describe(parameter_table('autopilot_node'))}
+    gain, limit = found['gains.climb_limit'], found['envelope.altitude_floor']
+    assert (gain.allowed, limit.allowed) == ('m/s', 'm')
+    assert gain.text == 'Gain, the fastest climb; see docs/explanation/control.md.'
+    assert limit.text.startswith('Limits commanded altitudes, as fix has them')
 
 
 @pytest.mark.parametrize(('arguments', 'sentence'), [
@@ -142,14 +168,14 @@ def test_parameters_may_be_written_as_text(texts, values):
 
 @pytest.mark.parametrize(('name', 'text', 'expected'), [
     ('port', 'abc', "expected a whole number, got 'abc'"),
-    ('port', '70000', '70000 is not in 1 .. 65535'),
+    ('port', '70000', 'expected 1 to 65535, got 70000'),
     ('rate', 'fast', "expected a number, got 'fast'"),
     ('publish_tf', 'perhaps', "expected true or false, got 'perhaps'"),
-    ('plugin', 'rc9', "'rc9' is not one of auto"),
+    ('plugin', 'rc9', 'expected one of auto'),
     ('aircraft', '[0, a]', "expected whole numbers, got 'a'"),
     ('datarefs', '[sim/a', 'expected a list such as'),
     ('port', '9' * 5000, "expected a whole number, got '9999"),
-    ('rate', '1e300', '1e+300 is not in'),
+    ('rate', '1e300', 'expected 0 to 2000, got 1e+300'),
     ('rate', '9' * 400, "expected a number, got '9999"),
     ('aircraft', f'[{"9" * 5000}]', 'expected a list such as'),
     ('aircraft', '[0x' + 'f' * 30 + ']', "expected whole numbers, got '1329"),
@@ -157,7 +183,7 @@ def test_parameters_may_be_written_as_text(texts, values):
     ('aircraft', '[&a [*a]]', 'expected a list such as'),
 ], ids=lambda value: value[:20])
 def test_a_text_that_is_no_value_is_refused_with_what_was_expected(name, text, expected):
-    with pytest.raises(BadParameterError) as raised:
+    with pytest.raises(FieldError) as raised:
         parse(parameter_table('xpc_node'), {name: text})
     assert str(raised.value).startswith(f'parameter {name}: {expected}')
     assert len(str(raised.value)) < 250

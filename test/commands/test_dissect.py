@@ -155,7 +155,7 @@ def test_defaults_may_be_left_out_of_json(run):
           'line 2 column 1 (char 2)'),
     ('[1]', 'expected an object with a "message"'),
     ('{"aircraft": 1}', 'expected an object with a "message"'),
-    ('{"message": "GETP", "aircraft": 20}', 'GETP aircraft: got 20, expected 0 to 19'),
+    ('{"message": "GETP", "aircraft": 20}', 'GETP aircraft: expected 0 to 19, got 20'),
     ('{"message": "GETP", "aircraft": "x"}',
      'as sent by the bridge, GETP aircraft: got "x", expected int'),
     ('{"message": "GETP", "aircraft": true}',
@@ -169,7 +169,7 @@ def test_defaults_may_be_left_out_of_json(run):
      'as sent by the peer, RESP rows 2 1: got "many", expected float'),
     ('{"message": "WYPT", "op": 1, "points": [[1, 2]]}',
      'as sent by the bridge, WYPT points 1: got 2 items, expected 3'),
-    ('{"message": "CTRL", "elevator": 2}', 'CTRL elevator: got 2, expected -1 to 1'),
+    ('{"message": "CTRL", "elevator": 2}', 'CTRL elevator: expected -1 to 1, got 2'),
     ('{"message": "CTRL", "elevato": 0}',
      "as sent by the peer, CTRL: got a field 'elevato', expected elevator, aileron, rudder, "
      'throttle, gear, flaps, aircraft, speedbrake; '

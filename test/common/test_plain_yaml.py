@@ -20,6 +20,7 @@ import re
 import pytest
 
 from xplane_bridge.common import plain_yaml
+from xplane_bridge.common.text import abbreviated
 
 LAUGHS = 'a0: &a0 [x, x, x, x, x, x, x, x, x]\n' + ''.join(
     f'a{level}: &a{level} [{", ".join([f"*a{level - 1}"] * 9)}]\n' for level in range(1, 9))
@@ -84,7 +85,7 @@ def test_mutants_give_nothing_but_sentences():
                 b'', chance.randbytes(1), b'[{', b'&a ', b'*a', b'!!float ', b'\n', b'\t',
                 b'? ', b'<<: ', b'9' * 50, mutant[at:at + 20]))
         try:
-            plain_yaml.abbreviated(plain_yaml.load(bytes(mutant)))
+            abbreviated(plain_yaml.load(bytes(mutant)))
         except ValueError as error:
             assert '\n' not in str(error)
             assert len(str(error)) < 300

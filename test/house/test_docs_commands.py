@@ -57,7 +57,7 @@ TIME_A_COMMAND = 15.0
 # Exit code of the ros2 stand-in for an unknown command.
 UNKNOWN = 'the stand-in does not know'
 # Sessions spend more time waiting for each other than working.
-WORKERS = 3
+WORKERS = 4
 
 # A node with its simulated peer, for commands that appear alone in an interface or a launch file.
 XPC = ('ros2 run xplane_bridge xpc_node &',

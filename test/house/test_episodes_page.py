@@ -12,14 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""docs/reference/episodes.md has the fields of observations and actions, and the options."""
+"""docs/reference/episodes.md has the fields of observations and actions."""
 
 from pathlib import Path
 import re
 
 from xplane_bridge.laboratory.control.policy.action import LEVELS
 from xplane_bridge.laboratory.control.policy.observation import FIELDS
-from xplane_bridge.laboratory.flights.scenario.start import OPTIONS
 
 PAGE = (Path(__file__).resolve().parents[2] / 'docs' / 'reference' / 'episodes.md').read_text()
 
@@ -40,8 +39,3 @@ def test_the_page_has_each_field_of_an_observation():
 def test_the_page_has_each_field_of_an_action():
     assert [line for level in LEVELS for line in rows(f'`{level}`') if line.count('|') == 6] == [
         row(f'`{level}`', field) for level, action in LEVELS.items() for field in action.fields]
-
-
-def test_the_page_has_each_option_of_a_reset():
-    table = PAGE[PAGE.index('| option |'):PAGE.index('## Reward')]
-    assert re.findall(r'^\| `(\w+)` \|', table, re.MULTILINE) == list(OPTIONS)

@@ -92,7 +92,7 @@ def test_what_is_no_message_is_refused(protocol, data, sender):
 
 
 def test_what_must_not_be_sent_is_refused(protocol):
-    with pytest.raises(ValueError, match='CTRL elevator: got 2.0, expected -1 to 1'):
+    with pytest.raises(ValueError, match='CTRL elevator: expected -1 to 1, got 2'):
         protocol.encode(protocol.Controls(elevator=2.0))
 
 

@@ -30,8 +30,7 @@ from harness import process
 from xplane_bridge.laboratory.flights.analysis import history as analysis
 from xplane_bridge.laboratory.nodes.flight.processes import executable_path
 
-# As for all flights in several processes.
-pytestmark = pytest.mark.xdist_group('flights')
+pytestmark = pytest.mark.xdist_group('journeys')
 
 IP = shutil.which('ip')
 SIMULATOR, CONTROLLER = '10.213.77.1', '10.213.77.2'

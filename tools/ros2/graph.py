@@ -15,6 +15,7 @@
 """A node for the duration of one command of the stand-in for ros2, and messages as YAML."""
 
 from difflib import get_close_matches
+import gc
 import importlib
 import os
 import sys
@@ -38,6 +39,9 @@ class Ros:
         self.node = rclpy.create_node(f'{NAME}_{os.getpid()}')
         # Created at the first spin, it would be half initialised if Ctrl-C came in between.
         rclpy.get_global_executor()
+        # All is imported, and it may run for long.
+        gc.freeze()
+        gc.enable()
         return self
 
     def __exit__(self, kind, *_):

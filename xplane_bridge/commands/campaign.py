@@ -23,7 +23,7 @@ from pathlib import Path
 import signal
 import sys
 
-from xplane_bridge.common.command_line import program, without_ros_arguments
+from xplane_bridge.common.command_line import program, subject, without_ros_arguments
 from xplane_bridge.common.drawing import add_width_option, FORMATS
 from xplane_bridge.common.text import printable
 from xplane_bridge.laboratory.campaigns.engines.local import Engine, EngineError, Local
@@ -73,19 +73,20 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program('campaign'), description='Fly the flights of a plan, and write their report.',
         epilog=_EPILOG)
+    workers, estimate = subject(parser, 'workers'), subject(parser, 'estimate')
     parser.add_argument('plan', metavar='FILE', help='plan: a file, or the name of a shipped one')
     parser.add_argument('--output', default='', metavar='DIR',
                         help='folder of the campaign (campaign_NAME); what is flown there is '
                         'not flown again')
-    parser.add_argument('--workers', type=int, default=0, metavar='N',
-                        help='flights at a time on this machine (one per core)')
-    parser.add_argument('--cluster', default='', metavar='ADDRESS',
-                        help='scheduler of a Dask cluster, such as tcp://host:8786')
-    parser.add_argument('--dry-run', action='store_true',
-                        help='only say how many flights there are, and how long they take')
-    parser.add_argument('--trust', action='store_true',
-                        help='with --dry-run: also fly ten seconds of what the plan names, to see '
-                        'how long flights take; that runs the code of its controllers')
+    workers.add_argument('--workers', type=int, default=0, metavar='N',
+                         help='flights at a time on this machine (one per core)')
+    workers.add_argument('--cluster', default='', metavar='ADDRESS',
+                         help='scheduler of a Dask cluster, such as tcp://host:8786')
+    estimate.add_argument('--dry-run', action='store_true',
+                          help='only say how many flights there are, and how long they take')
+    estimate.add_argument('--trust', action='store_true',
+                          help='with --dry-run: also fly ten seconds of what the plan names, to '
+                          'see how long flights take; that runs the code of its controllers')
     parser.add_argument('--require', type=float, default=None, metavar='RATE',
                         help="pass rate that each controller needs, 0..1 (the plan's, or 0)")
     parser.add_argument('--flight', default='', metavar='N',

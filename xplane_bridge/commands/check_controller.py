@@ -28,6 +28,7 @@ from xplane_bridge.common.command_line import (
     add_force_option,
     program,
     refuse_existing,
+    subject,
     without_ros_arguments,
 )
 from xplane_bridge.common.signals import Interrupts
@@ -163,24 +164,26 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program('check_controller'),
         description='Fly a controller for ten seconds, and list whether it keeps its contract.')
+    flown, simulator, output = (
+        subject(parser, title) for title in ('controller', 'simulator', 'output'))
     parser.add_argument('controller', nargs='?', default='', metavar='COMMAND',
                         help='a command line that starts it; or external, started elsewhere')
-    parser.add_argument('--controller-launch', nargs=2, default=(), metavar=('PKG', 'FILE'),
-                        help='launch file that starts it')
-    parser.add_argument('--controller-timeout', type=float, default=controller.TIMEOUT,
-                        metavar='S',
-                        help='silence, in seconds, that ends the flight (%(default)g)')
-    add_no_target_option(parser)
-    parser.add_argument('--sim', default='xpc', metavar='SIM',
-                        help=f'simulator: {", ".join((*SIMULATORS, DIRECT))} (%(default)s)')
-    parser.add_argument('--lockstep', action='store_true',
-                        help='each frame waits for its command, as fast as possible')
-    parser.add_argument('--sensors', default='', metavar='NAME',
-                        help='sensors before it, by name or file (none)')
-    parser.add_argument('--output', default='', metavar='PREFIX',
+    flown.add_argument('--controller-launch', nargs=2, default=(), metavar=('PKG', 'FILE'),
+                       help='launch file that starts it')
+    flown.add_argument('--controller-timeout', type=float, default=controller.TIMEOUT,
+                       metavar='S',
+                       help='silence, in seconds, that ends the flight (%(default)g)')
+    add_no_target_option(flown)
+    simulator.add_argument('--sim', default='xpc', metavar='SIM',
+                           help=f'simulator: {", ".join((*SIMULATORS, DIRECT))} (%(default)s)')
+    simulator.add_argument('--lockstep', action='store_true',
+                           help='each frame waits for its command, as fast as possible')
+    simulator.add_argument('--sensors', default='', metavar='NAME',
+                           help='sensors before it, by name or file (none)')
+    output.add_argument('--output', default='', metavar='PREFIX',
                         help='name of the files .log and .controller.log (default: in a new '
                         'folder below that for temporary files)')
-    add_force_option(parser)
+    add_force_option(output)
     parser.add_argument('--namespace', default='/experiment',
                         help='namespace of the vehicle (%(default)s)')
     return parser

@@ -27,6 +27,7 @@ from xplane_bridge.common.command_line import (
     dated,
     program,
     refuse_existing,
+    subject,
     without_ros_arguments,
 )
 from xplane_bridge.common.plain_files import WriteError
@@ -47,14 +48,14 @@ _SIMULATED = 'a JSBSim c172p behind X-Plane Connect'
 def main(argv: Sequence[str] | None = None) -> int:
     """Fly the demo; 0 if all criteria are met, 1 if not, 2 if it could not be flown."""
     parser = argparse.ArgumentParser(prog=program('demo'), description=__doc__)
-    default = dated('demo')
+    output, default = subject(parser, 'output'), dated('demo')
     for option, ending, text in (
         ('--bag', 'mcap', 'recording'), ('--picture', 'png', 'plot'),
         ('--log', 'log', 'output of the processes')
     ):
-        parser.add_argument(option, default=f'{default}.{ending}',
+        output.add_argument(option, default=f'{default}.{ending}',
                             help=f'{text} to write (default: demo_DATE-TIME.{ending})')
-    add_force_option(parser)
+    add_force_option(output)
     add_launch_option(parser)
     parser.add_argument('--host', default='',
                         help='a real X-Plane with X-Plane Connect, instead of a simulated one')

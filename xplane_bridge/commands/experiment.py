@@ -29,6 +29,7 @@ from xplane_bridge.common.command_line import (
     dated,
     program,
     refuse_existing,
+    subject,
     without_ros_arguments,
 )
 from xplane_bridge.common.drawing import FORMATS
@@ -141,22 +142,23 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
         description='Fly a scenario on a simulator, record it, and evaluate it.')
     parser.add_argument('--scenario', default='steps',
                         help='name or file of the scenario (%(default)s)')
-    options.add_options(parser)
-    parser.add_argument('--output', default='', metavar='PREFIX',
-                        help='name of the files .mcap, .png, .json, .log (default: '
-                        'SIM_SCENARIO_seedN; before the seed the model and your controller, if '
-                        'given; with --host the time instead of it)')
-    add_force_option(parser)
-    parser.add_argument('--no-record', action='store_true',
-                        help='delete the recording after the report')
-    parser.add_argument('--record', choices=FORMATS_OF_RECORDINGS, default='',
-                        help=f'record, in {CORE} too: messages as through ROS, or a table '
-                        f'({CORE} only)')
-    parser.add_argument('--format', choices=FORMATS, default=FORMATS[0],
-                        help='format of the picture (%(default)s)')
-    parser.add_argument('--no-picture', action='store_true', help='draw no picture')
     parser.add_argument('--namespace', default='/experiment',
                         help='namespace of the vehicle (%(default)s)')
     add_launch_option(parser)
     options.add_live_option(parser)
+    options.add_options(parser)
+    output = subject(parser, 'output')
+    output.add_argument('--output', default='', metavar='PREFIX',
+                        help='name of the files .mcap, .png, .json, .log (default: '
+                        'SIM_SCENARIO_seedN; before the seed the model and your controller, if '
+                        'given; with --host the time instead of it)')
+    add_force_option(output)
+    output.add_argument('--no-record', action='store_true',
+                        help='delete the recording after the report')
+    output.add_argument('--record', choices=FORMATS_OF_RECORDINGS, default='',
+                        help=f'record, in {CORE} too: messages as through ROS, or a table '
+                        f'({CORE} only)')
+    output.add_argument('--format', choices=FORMATS, default=FORMATS[0],
+                        help='format of the picture (%(default)s)')
+    output.add_argument('--no-picture', action='store_true', help='draw no picture')
     return parser.parse_args(without_ros_arguments(argv))

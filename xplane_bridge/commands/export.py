@@ -32,6 +32,7 @@ from xplane_bridge.common.command_line import (
     add_force_option,
     program,
     refuse_existing,
+    subject,
     without_ros_arguments,
 )
 from xplane_bridge.common.plain_files import open_regular
@@ -226,20 +227,21 @@ def _parser() -> ArgumentParser:
     parser.add_argument(
         'source', help='an MCAP file, a rosbag2 folder, a Parquet table of a flight in core, or '
         'a capture (pcap, pcapng, gzipped)')
-    parser.add_argument(
+    output, tables = subject(parser, 'output'), subject(parser, 'tables')
+    output.add_argument(
         '--to', required=True, choices=(*_FORMATS, _MCAP), help='the format; mcap: the messages '
         'of an MCAP file as they are, with the index that a killed recorder has not written')
-    parser.add_argument(
+    output.add_argument(
         '--output', metavar='PATH', help='folder (csv, parquet) or file (others) to write; '
         'default: beside the source, and mcap in its place')
-    add_force_option(parser)
-    parser.add_argument(
+    add_force_option(output)
+    tables.add_argument(
         '--topics', nargs='+', metavar='TOPIC',
         help='only these: full names, or their ends, such as imu/data')
-    parser.add_argument(
+    tables.add_argument(
         '--resample', type=_step_or_topic, metavar='SECONDS|TOPIC',
         help='all tables at the same times: every so many seconds, or those of a topic')
-    capture = parser.add_argument_group('captures')
+    capture = subject(parser, 'captures')
     capture.add_argument(
         '--protocol', choices=captures.CAPTURED, help='default: as the ports say')
     capture.add_argument(

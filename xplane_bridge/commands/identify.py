@@ -37,6 +37,7 @@ from xplane_bridge.common.command_line import (
     number,
     program,
     refuse_existing,
+    subject,
     without_ros_arguments,
 )
 from xplane_bridge.common.drawing import FORMATS
@@ -233,36 +234,38 @@ def _parser() -> ArgumentParser:
         program('identify'),
         description='Identify the derivatives of an aircraft, with error bounds, from recorded '
         'flights with test inputs: a table, a YAML model, and a picture of each manoeuvre.')
+    recordings, aircraft, output = (
+        subject(parser, title) for title in ('recordings', 'aircraft', 'output'))
     parser.add_argument('recording', type=Path, nargs='+', metavar='RECORDING',
                         help='.mcap file, folder of rosbag2, .csv or .parquet; or a folder of '
                         "recordings, such as a campaign's, of which each is identified by itself")
-    parser.add_argument('--model', default='', help='a JSBSim aircraft, such as c172p: its mass, '
-                        "inertia, sizes, and its own derivatives beside the estimates (default: "
-                        "the experiment's)")
-    parser.add_argument('--aircraft-path', default='', metavar='FOLDER',
-                        help="folder of your own aircraft, laid out as JSBSim's")
-    parser.add_argument('--airframe', default='', metavar='FILE',
-                        help='YAML file with mass, inertia and reference sizes, in SI')
-    parser.add_argument('--columns', default='', metavar='FILE',
-                        help='YAML file that says which column of a table is which signal')
-    parser.add_argument('--validate', type=Path, nargs='+', default=[], metavar='RECORDING',
-                        help='flights that the model is to foretell')
-    parser.add_argument('--simulation-step', metavar='S', default=None,
-                        type=lambda text: number(
-                            text, f'0 to {_LONGEST_STEP:g} s',
-                            lambda step: 0.0 <= step <= _LONGEST_STEP),
-                        help="step of the JSBSim that flew, 0 for a real aircraft (default: "
-                        "1/120 s for experiments on this package's simulators, else 0)")
+    aircraft.add_argument('--model', default='', help='a JSBSim aircraft, such as c172p: its '
+                          "mass, inertia, sizes, and its own derivatives beside the estimates "
+                          "(default: the experiment's)")
+    aircraft.add_argument('--aircraft-path', default='', metavar='FOLDER',
+                          help="folder of your own aircraft, laid out as JSBSim's")
+    aircraft.add_argument('--airframe', default='', metavar='FILE',
+                          help='YAML file with mass, inertia and reference sizes, in SI')
+    recordings.add_argument('--columns', default='', metavar='FILE',
+                            help='YAML file that says which column of a table is which signal')
+    recordings.add_argument('--validate', type=Path, nargs='+', default=[], metavar='RECORDING',
+                            help='flights that the model is to foretell')
+    recordings.add_argument('--simulation-step', metavar='S', default=None,
+                            type=lambda text: number(
+                                text, f'0 to {_LONGEST_STEP:g} s',
+                                lambda step: 0.0 <= step <= _LONGEST_STEP),
+                            help="step of the JSBSim that flew, 0 for a real aircraft (default: "
+                            "1/120 s for experiments on this package's simulators, else 0)")
     parser.add_argument('--stepwise', action='store_true', help='leave out derivatives that a '
                         'stepwise regression does not need')
-    parser.add_argument('--namespace', default=None, metavar='NS',
-                        help='namespace of the vehicle, if a recording has several')
-    parser.add_argument('--output', default='', metavar='PREFIX',
+    recordings.add_argument('--namespace', default=None, metavar='NS',
+                            help='namespace of the vehicle, if a recording has several')
+    output.add_argument('--output', default='', metavar='PREFIX',
                         help="beginning of the names of what is written (the first recording's)")
-    parser.add_argument('--write-aircraft', default='', metavar='FOLDER',
+    output.add_argument('--write-aircraft', default='', metavar='FOLDER',
                         help='folder to write a JSBSim aircraft of its name to, which flies so')
-    parser.add_argument('--format', choices=FORMATS, default=FORMATS[0],
+    output.add_argument('--format', choices=FORMATS, default=FORMATS[0],
                         help='format of the pictures (%(default)s)')
-    parser.add_argument('--no-pictures', action='store_true', help='draw no pictures')
-    add_force_option(parser)
+    output.add_argument('--no-pictures', action='store_true', help='draw no pictures')
+    add_force_option(output)
     return parser

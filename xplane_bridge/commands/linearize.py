@@ -36,6 +36,7 @@ from xplane_bridge.common.command_line import (
     program,
     refuse_existing,
     refuse_old_option,
+    subject,
     without_ros_arguments,
 )
 from xplane_bridge.common.drawing import FORMATS
@@ -64,26 +65,28 @@ _PERIOD = 10.0
 
 def add_flight_options(parser: ArgumentParser, required: bool) -> None:
     """Add the options that say which aircraft flies how."""
-    parser.add_argument('--model', required=required, help='a JSBSim aircraft, such as c172p')
-    parser.add_argument('--aircraft-path', default='', metavar='FOLDER',
-                        help="folder of your own aircraft, laid out as JSBSim's")
-    parser.add_argument('--altitude-msl', type=float, default=1500.0, metavar='M',
-                        help='altitude in metres above mean sea level (%(default)s)')
-    refuse_old_option(parser, '--altitude', '--altitude-msl')
-    parser.add_argument('--airspeed', type=float, metavar='M/S',
-                        help='calibrated airspeed, in m/s')
+    aircraft = subject(parser, 'aircraft')
+    aircraft.add_argument('--model', required=required, help='a JSBSim aircraft, such as c172p')
+    aircraft.add_argument('--aircraft-path', default='', metavar='FOLDER',
+                          help="folder of your own aircraft, laid out as JSBSim's")
+    aircraft.add_argument('--altitude-msl', type=float, default=1500.0, metavar='M',
+                          help='altitude in metres above mean sea level (%(default)s)')
+    refuse_old_option(aircraft, '--altitude', '--altitude-msl')
+    aircraft.add_argument('--airspeed', type=float, metavar='M/S',
+                          help='calibrated airspeed, in m/s')
 
 
 def add_grid_options(parser: ArgumentParser, axes: Iterable[str]) -> None:
     """Add the options of a grid over these axes, and of who computes it."""
-    parser.add_argument(
+    grid = subject(parser, 'grid')
+    grid.add_argument(
         '--grid', action='append', default=[], metavar='AXIS=VALUES',
         help='an axis of a grid, once for each: airspeed=40:60:5 (first:last:step) or a list, of '
         + ', '.join(f'{axis} ({AXES[axis]})' for axis in axes))
-    parser.add_argument('--workers', type=count, default=0, metavar='N',
-                        help='with --grid: processes of this machine (one per core)')
-    parser.add_argument('--cluster', default='', metavar='ADDRESS',
-                        help='with --grid: scheduler of a Dask cluster, such as tcp://host:8786')
+    grid.add_argument('--workers', type=count, default=0, metavar='N',
+                      help='with --grid: processes of this machine (one per core)')
+    grid.add_argument('--cluster', default='', metavar='ADDRESS',
+                      help='with --grid: scheduler of a Dask cluster, such as tcp://host:8786')
 
 
 def survey(grid: Grid, study: Study, given: Namespace) -> EnvelopeTable:
@@ -180,32 +183,36 @@ def _parser() -> ArgumentParser:
         description='Trim an aircraft and print its linear model as JSON: A, B, C and D with '
         'names and units, in SI. With --grid: at each point of a grid, with its modes.')
     add_flight_options(parser, required=True)
-    parser.add_argument('--flight-path-angle', type=float, default=0.0, metavar='DEG',
-                        help='angle of the path, + is up; a glider finds its own (0)')
-    parser.add_argument('--bank', type=float, default=0.0, metavar='DEG',
-                        help='bank angle of a steady turn, + is right wing down (0)')
+    aircraft = subject(parser, 'aircraft')
+    aircraft.add_argument('--flight-path-angle', type=float, default=0.0, metavar='DEG',
+                          help='angle of the path, + is up; a glider finds its own (0)')
+    aircraft.add_argument('--bank', type=float, default=0.0, metavar='DEG',
+                          help='bank angle of a steady turn, + is right wing down (0)')
     parser.add_argument('--method', choices=METHODS, default='',
                         help="JSBSim's own linearization, for straight and level flight, or "
                         "central differences (default: JSBSim's where it can)")
     add_grid_options(parser, AXES)
-    parser.add_argument('-o', '--output', nargs='+', default=[], metavar='FILE',
+    margins, handling, output = (
+        subject(parser, title) for title in ('margins', 'handling qualities', 'output'))
+    output.add_argument('-o', '--output', nargs='+', default=[], metavar='FILE',
                         help='with --grid: tables to write, as their names end: '
                         + ', '.join(envelope_table.FORMATS) + ' (JSON to stdout)')
-    parser.add_argument('--picture', default='', metavar='FILE',
+    output.add_argument('--picture', default='', metavar='FILE',
                         help='with --grid: picture of the modes, and margins, to write: '
                         + ', '.join(f'.{name}' for name in FORMATS))
-    parser.add_argument('--gains', default='', metavar='FILE',
-                        help='with --grid: margins of the autopilot with these gains, a parameter '
-                        'file or the name of an aircraft of this package')
-    parser.add_argument('--delay', type=float, default=limits.delay, metavar='S',
-                        help='with --gains: delay of the whole loop, in seconds (%(default)s)')
-    parser.add_argument('--engine-lag', type=float, default=limits.engine_lag, metavar='S',
-                        help='with --gains: time constant of the thrust, in seconds (%(default)s)')
-    parser.add_argument('--aircraft-class', choices=CLASSES, default=CLASSES[0],
-                        help='class of MIL-F-8785C, for the levels of the modes (%(default)s)')
-    parser.add_argument('--category', choices=CATEGORIES, default='B',
-                        help='category of the phase of flight, for the same (%(default)s)')
-    add_force_option(parser)
+    margins.add_argument('--gains', default='', metavar='FILE',
+                         help='with --grid: margins of the autopilot with these gains, a '
+                         'parameter file or the name of an aircraft of this package')
+    margins.add_argument('--delay', type=float, default=limits.delay, metavar='S',
+                         help='with --gains: delay of the whole loop, in seconds (%(default)s)')
+    margins.add_argument('--engine-lag', type=float, default=limits.engine_lag, metavar='S',
+                         help='with --gains: time constant of the thrust, in seconds '
+                         '(%(default)s)')
+    handling.add_argument('--aircraft-class', choices=CLASSES, default=CLASSES[0],
+                          help='class of MIL-F-8785C, for the levels of the modes (%(default)s)')
+    handling.add_argument('--category', choices=CATEGORIES, default='B',
+                          help='category of the phase of flight, for the same (%(default)s)')
+    add_force_option(output)
     return parser
 
 

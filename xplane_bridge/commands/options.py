@@ -17,8 +17,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import Any
 
-from xplane_bridge.common.command_line import peer_port
+from xplane_bridge.common.command_line import peer_port, subject
 from xplane_bridge.laboratory.experiments.settings import LIVE_PORT
 from xplane_bridge.laboratory.flights.order import (
     CORE,
@@ -47,49 +48,52 @@ _SIMULATED = ('model', 'aircraft_path')
 
 def add_options(parser: ArgumentParser) -> None:
     """Add the options that make an order of a scenario."""
-    parser.add_argument('--sim', default=SIM, metavar='SIM',
-                        help=f'{", ".join(SIMULATORS)}; {DIRECT}: simulator_node without a '
-                        f'protocol; {CORE}: in this process, without ROS (%(default)s)')
-    parser.add_argument('--host', default='',
-                        help='address of a real simulator, instead of a simulated peer')
-    parser.add_argument('--port', type=int, default=0, help="the real simulator's UDP port")
-    parser.add_argument('--web', default='', metavar='ADDRESS:PORT',
-                        help="where the Web API of a real X-Plane 12.4 is reached, which applies "
-                        f"the scenario's initial state (default: port 8086 of --host); {NO_WEB}: "
-                        'the flight goes on as it is')
-    parser.add_argument('--speed', type=float, default=1.0,
-                        help='real-time factor (%(default)s)')
-    parser.add_argument('--lockstep', action='store_true',
-                        help='each frame waits for its command: the same random seed gives the '
-                        'same flight, as fast as possible')
-    parser.add_argument('--seed', type=int, default=0,
-                        help='random seed of turbulence and link faults')
-    parser.add_argument('--physics-rate', type=int, default=0, metavar='N',
-                        help='steps per second of the simulated aircraft (default: those of the '
-                        'scenario; else 120, or as many as an aircraft of your own needs)')
-    parser.add_argument('--model', default='',
-                        help="JSBSim aircraft (default: the scenario's, or c172p)")
-    parser.add_argument('--aircraft-path', default='', metavar='FOLDER',
-                        help="folder of your own aircraft, laid out as JSBSim's")
-    parser.add_argument('--gains', default='', metavar='NAME',
-                        help='gains and limits of the autopilot: a file (.yaml, of tune), or an '
-                        "aircraft of this package (default: the aircraft's own)")
-    parser.add_argument('--sensors', default='', metavar='NAME',
-                        help=f'sensors between the simulator and the controller: '
-                        f'{", ".join(presets())}, a file (.yaml), or {NO_SENSORS} (default: as '
-                        'the scenario says)')
-    parser.add_argument('--loss', type=float, default=0.0, metavar='P',
+    simulator, aircraft, faults = (
+        subject(parser, title) for title in ('simulator', 'aircraft', 'faults'))
+    simulator.add_argument('--sim', default=SIM, metavar='SIM',
+                           help=f'{", ".join(SIMULATORS)}; {DIRECT}: simulator_node without a '
+                           f'protocol; {CORE}: in this process, without ROS (%(default)s)')
+    simulator.add_argument('--host', default='',
+                           help='address of a real simulator, instead of a simulated peer')
+    simulator.add_argument('--port', type=int, default=0, help="the real simulator's UDP port")
+    simulator.add_argument('--web', default='', metavar='ADDRESS:PORT',
+                           help="where the Web API of a real X-Plane 12.4 is reached, which "
+                           "applies the scenario's initial state (default: port 8086 of --host); "
+                           f'{NO_WEB}: the flight goes on as it is')
+    simulator.add_argument('--speed', type=float, default=1.0,
+                           help='real-time factor (%(default)s)')
+    simulator.add_argument('--lockstep', action='store_true',
+                           help='each frame waits for its command: the same random seed gives the '
+                           'same flight, as fast as possible')
+    simulator.add_argument('--seed', type=int, default=0,
+                           help='random seed of turbulence and link faults')
+    aircraft.add_argument('--physics-rate', type=int, default=0, metavar='N',
+                          help='steps per second of the simulated aircraft (default: those of the '
+                          'scenario; else 120, or as many as an aircraft of your own needs)')
+    aircraft.add_argument('--model', default='',
+                          help="JSBSim aircraft (default: the scenario's, or c172p)")
+    aircraft.add_argument('--aircraft-path', default='', metavar='FOLDER',
+                          help="folder of your own aircraft, laid out as JSBSim's")
+    aircraft.add_argument('--gains', default='', metavar='NAME',
+                          help='gains and limits of the autopilot: a file (.yaml, of tune), or an '
+                          "aircraft of this package (default: the aircraft's own)")
+    aircraft.add_argument('--sensors', default='', metavar='NAME',
+                          help=f'sensors between the simulator and the controller: '
+                          f'{", ".join(presets())}, a file (.yaml), or {NO_SENSORS} (default: as '
+                          'the scenario says)')
+    faults.add_argument('--loss', type=float, default=0.0, metavar='P',
                         help='probability of losing a datagram, each way')
-    parser.add_argument('--delay', type=float, default=0.0, metavar='S',
+    faults.add_argument('--delay', type=float, default=0.0, metavar='S',
                         help='delay of a datagram, each way, in seconds')
-    parser.add_argument('--jitter', type=float, default=0.0, metavar='S',
+    faults.add_argument('--jitter', type=float, default=0.0, metavar='S',
                         help='largest additional delay, in seconds')
     add_controller_options(parser)
 
 
 def add_controller_options(parser: ArgumentParser) -> None:
     """Add the options for the controller of an order."""
-    chosen = parser.add_mutually_exclusive_group()
+    flown = subject(parser, 'controller')
+    chosen = flown.add_mutually_exclusive_group()
     chosen.add_argument('--controller', default='', metavar='COMMAND',
                         help='what flies: a command line that starts your controller, external '
                         '(started elsewhere), or autopilot (the default, unless the scenario '
@@ -99,17 +103,17 @@ def add_controller_options(parser: ArgumentParser) -> None:
     chosen.add_argument('--policy', default='', metavar='REFERENCE',
                         help='policy that flies: file.onnx, file.py:attribute, '
                         'package.module:attribute, or the name of one of this package')
-    parser.add_argument('--controller-timeout', type=float, default=0.0, metavar='S',
-                        help='silence of your controller, in seconds, that ends the flight '
-                        f'({controller.TIMEOUT:g})')
-    add_no_target_option(parser)
-    parser.add_argument('--guidance', default='', choices=controller.GUIDANCE,
-                        help='by what your controller is given a route '
-                        f'({controller.GUIDANCE[0]})')
+    flown.add_argument('--controller-timeout', type=float, default=0.0, metavar='S',
+                       help='silence of your controller, in seconds, that ends the flight '
+                       f'({controller.TIMEOUT:g})')
+    add_no_target_option(flown)
+    flown.add_argument('--guidance', default='', choices=controller.GUIDANCE,
+                       help='by what your controller is given a route '
+                       f'({controller.GUIDANCE[0]})')
 
 
-def add_no_target_option(parser: ArgumentParser) -> None:
-    """Add the option for a controller that has its own goals."""
+def add_no_target_option(parser: Any) -> None:
+    """Add the option for a controller that has its own goals, to a parser or a group of it."""
     parser.add_argument('--no-target', action='store_true',
                         help='your controller has its own goals: it is told none, and what needs '
                         'them is not judged')

@@ -34,6 +34,7 @@ from xplane_bridge.common.command_line import (
     program,
     refuse_old_option,
     seconds,
+    subject,
     whole,
     without_ros_arguments,
 )
@@ -264,7 +265,7 @@ def _add_own_options(parser: ArgumentParser, name: str) -> None:
 
 
 def _add_aircraft_options(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group('aircraft')
+    group = subject(parser, 'aircraft')
     group.add_argument('--model', default=DEFAULT_MODEL, help='JSBSim aircraft (%(default)s)')
     group.add_argument('--fleet', nargs='+', default=[], metavar='MODEL',
                        help='more aircraft with flight models, abreast of it: numbers 1, 2, ... '
@@ -304,7 +305,7 @@ def _add_aircraft_options(parser: ArgumentParser) -> None:
 
 
 def _add_fault_options(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group('faults')
+    group = subject(parser, 'faults')
     group.add_argument('--loss', type=options.probability, default=0.0, metavar='P',
                        help='probability of losing a datagram, 0..1, in each direction')
     group.add_argument('--duplicate', type=options.probability, default=0.0, metavar='P',

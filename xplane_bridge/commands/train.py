@@ -37,6 +37,7 @@ from xplane_bridge.common.command_line import (
     number,
     program,
     refuse_existing,
+    subject,
     terminal,
     whole,
     without_ros_arguments,
@@ -182,25 +183,26 @@ def _parser() -> argparse.ArgumentParser:
         description='Learn a policy that holds altitude, heading and airspeed in '
         'turbulence, and flies steps of them, from scratch; write it as ONNX, and how it was made '
         'as JSON beside it.')
-    parser.add_argument(
+    output, search = subject(parser, 'output'), subject(parser, 'search')
+    output.add_argument(
         '--output', type=_onnx_file, metavar='FILE',
         default=folder('policies') / 'turbulence.onnx',
         help='the file to write, or to test (default: %(default)s)')
-    parser.add_argument('--seed', type=_seed, default=SearchPlan().seed,
+    search.add_argument('--seed', type=_seed, default=SearchPlan().seed,
                         help='random seed of the search and the turbulence (default: %(default)s)')
-    parser.add_argument(
+    search.add_argument(
         '--workers', type=count, default=max(len(os.sched_getaffinity(0)), 1), metavar='N',
         help='processes that fly (default: %(default)s); the result is the same for any number')
-    parser.add_argument(
+    search.add_argument(
         '--generations', type=count, metavar='N',
         help='stop after so many, without the test at the end')
-    parser.add_argument(
+    search.add_argument(
         '--seconds', type=_seconds, metavar='S',
         help='length of a flight in turbulence, with --generations (default: 24, later 60)')
-    parser.add_argument(
+    output.add_argument(
         '--picture', type=Path, metavar='FILE',
         help='draw the losses, and a flight, as a PNG file')
-    add_force_option(parser)
+    add_force_option(output)
     parser.add_argument(
         '--test', type=count, metavar='N',
         help='do not train: fly the policy and the autopilot on N unseen seeds')

@@ -35,6 +35,7 @@ from xplane_bridge.common.command_line import (
     add_force_option,
     program,
     refuse_existing,
+    subject,
     without_ros_arguments,
 )
 from xplane_bridge.common.machine import LOST, MachineError
@@ -206,26 +207,28 @@ def _parser() -> ArgumentParser:
         'linear model in steady level flight.')
     add_flight_options(parser, required=False)
     add_grid_options(parser, _SCHEDULED)
-    parser.add_argument('--linear-model', default='', metavar='FILE',
-                        help='file that the command linearize wrote, instead of --model')
-    parser.add_argument(
+    aircraft, wanted, output = (
+        subject(parser, title) for title in ('aircraft', 'requirements', 'output'))
+    aircraft.add_argument('--linear-model', default='', metavar='FILE',
+                          help='file that the command linearize wrote, instead of --model')
+    wanted.add_argument(
         '--bandwidth', type=_bandwidth, nargs='+', default=[], metavar='LOOP=RAD/S',
         help='wanted crossover frequencies ('
         + ', '.join(f'{name}={value:g}' for name, value in BANDWIDTHS.items()) + ')')
-    parser.add_argument('--sensitivity', type=float, default=default.sensitivity, metavar='MS',
+    wanted.add_argument('--sensitivity', type=float, default=default.sensitivity, metavar='MS',
                         help='largest value of the sensitivity function, at most (%(default)s)')
-    parser.add_argument('--phase-margin', type=float, metavar='DEG',
+    wanted.add_argument('--phase-margin', type=float, metavar='DEG',
                         default=round(math.degrees(default.phase_margin)),
                         help='phase margin in degrees, at least (%(default)s)')
-    parser.add_argument('--delay', type=float, default=default.delay, metavar='S',
+    wanted.add_argument('--delay', type=float, default=default.delay, metavar='S',
                         help='delay of the whole loop, in seconds (%(default)s)')
-    parser.add_argument('--engine-lag', type=float, default=default.engine_lag, metavar='S',
+    wanted.add_argument('--engine-lag', type=float, default=default.engine_lag, metavar='S',
                         help='time constant of the thrust, in seconds (%(default)s)')
     for name, default_position in (('take-off', 0.0), ('landing', 1.0)):
-        parser.add_argument(
+        aircraft.add_argument(
             f'--{name}-flaps', type=float, default=default_position, metavar='RATIO',
             help=f'flaps of {name}, 0..1, for the speeds of take-off and landing (%(default)s)')
-    parser.add_argument('-o', '--output', default='', metavar='FILE',
+    output.add_argument('-o', '--output', default='', metavar='FILE',
                         help='parameter file to write (default: none)')
-    add_force_option(parser)
+    add_force_option(output)
     return parser

@@ -96,6 +96,14 @@ def refuse_old_option(parser: Any, old: str, new: str) -> None:
     parser.add_argument(old, action=_Renamed, const=new, help=SUPPRESS, default=SUPPRESS)
 
 
+def subject(parser: ArgumentParser, title: str) -> Any:
+    """Return the group of the options on a subject, under whose title --help has them."""
+    for group in parser._action_groups:
+        if group.title == title:
+            return group
+    return parser.add_argument_group(title)
+
+
 def run_command(main: Callable[[], int | None]) -> int | None:
     """
     Return what an executable's ``main`` returns; what all of them have in common is done here.
@@ -195,8 +203,8 @@ def without_ros_arguments(argv: Sequence[str]) -> list[str]:
     return own
 
 
-def add_force_option(parser: ArgumentParser) -> None:
-    """Add the option without which refuse_existing() refuses."""
+def add_force_option(parser: Any) -> None:
+    """Add the option without which refuse_existing() refuses, to a parser or a group of it."""
     parser.add_argument('--force', action='store_true', help='overwrite what is there')
 
 

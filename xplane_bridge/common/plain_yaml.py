@@ -21,32 +21,22 @@ aliases, which let a short text expand to a huge one (rcl refuses them in parame
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-import math
-import reprlib
+from collections.abc import Mapping
 from typing import Any, cast, TypeAlias
 
 import yaml
 
 from xplane_bridge.common import plain_files
+from xplane_bridge.common.fields import FieldError
+from xplane_bridge.common.text import abbreviated
 
 MAX_SIZE = 64 * 1024
 _MAX_DEPTH = 32
 _LONGEST_NUMBER = 40
 _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
 
-LARGEST = 1e9
-"""No flown quantity exceeds it, in any unit."""
-
 Lines: TypeAlias = Mapping[tuple[Any, ...], int]
 """The line of each value, counted from 1, by the names and numbers that lead to it."""
-
-_abbreviation = reprlib.Repr()
-_abbreviation.maxstring = _abbreviation.maxother = 60
-
-
-class FieldError(ValueError):
-    """A value in a file cannot be used; the text says where and why."""
 
 
 def load(text: str | bytes, max_size: int = MAX_SIZE) -> Any:
@@ -90,6 +80,16 @@ def _load(text: str | bytes, max_size: int, lines: dict[tuple[Any, ...], int] | 
 def load_file(path: str) -> Any:
     """Return the content of a YAML file; ValueError if unusable, OSError if not readable."""
     return load(plain_files.read(path, MAX_SIZE))
+
+
+def load_named(path: str) -> Any:
+    """Return the content of a YAML file; FieldError, with its name, for whatever is wrong."""
+    try:
+        return load_file(path)
+    except OSError as error:
+        raise FieldError(f'{path}: {error.strerror}') from None
+    except ValueError as error:
+        raise FieldError(f'{path} cannot be read as YAML: {error}') from None
 
 
 def load_texts(text: bytes, max_size: int) -> Any:
@@ -147,70 +147,6 @@ def _find_lines(
     elif isinstance(node, yaml.SequenceNode):
         for n, value in enumerate(node.value):
             _find_lines(loader, value, (*path, n), lines)
-
-
-def abbreviated(value: Any) -> str:
-    """Return a value found in a file for use in an error message, abbreviated."""
-    return _abbreviation.repr(value)
-
-
-def mapping(
-    value: Any, where: str, required: Sequence[str] = (), optional: Sequence[str] = ()
-) -> Mapping[str, Any]:
-    """Return the names with their values; FieldError for unknown and missing names."""
-    if not isinstance(value, Mapping):
-        raise FieldError(f'{where}: expected names with values, got {abbreviated(value)}')
-    for name in value:
-        if name not in required and name not in optional:
-            raise FieldError(
-                f'{where}: unknown name {abbreviated(name)}, expected '
-                f'{", ".join((*required, *optional))}')
-    for name in required:
-        if name not in value:
-            raise FieldError(f'{where}: {name} is missing')
-    return value
-
-
-def items(value: Any, where: str) -> Sequence[Any]:
-    """Return the items of a list; FieldError if it is none."""
-    if not isinstance(value, list):
-        raise FieldError(f'{where}: expected a list, got {abbreviated(value)}')
-    return value
-
-
-def number(
-    value: Any, where: str, above: float = -math.inf, at_least: float = -LARGEST,
-    at_most: float = LARGEST,
-) -> float:
-    """Return a finite number within limits; FieldError otherwise."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise FieldError(f'{where}: expected a number, got {abbreviated(value)}')
-    if not (value > above and at_least <= value <= at_most):
-        limit = (f'above {above:g}' if value <= above else
-                 f'at least {at_least:g}' if value < at_least else f'at most {at_most:g}')
-        raise FieldError(f'{where}: expected {limit}, got {value:g}')
-    return float(value)
-
-
-def boolean(value: Any, where: str) -> bool:
-    """Return true or false; FieldError for anything else."""
-    if not isinstance(value, bool):
-        raise FieldError(f'{where}: expected true or false, got {abbreviated(value)}')
-    return value
-
-
-def choice(value: Any, where: str, known: Sequence[str]) -> str:
-    """Return one of the ``known`` names; FieldError for any other."""
-    if not isinstance(value, str) or value not in known:
-        raise FieldError(f'{where}: expected one of {", ".join(known)}, got {abbreviated(value)}')
-    return value
-
-
-def text(value: Any, where: str) -> str:
-    """Return a text of a file."""
-    if not isinstance(value, str):
-        raise FieldError(f'{where}: expected a name, got {abbreviated(value)}')
-    return value
 
 
 class _Loader(yaml.SafeLoader):

@@ -24,6 +24,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 import math
+import reprlib
+from typing import Any
 import unicodedata
 
 LONGEST_TEXT = 200
@@ -31,6 +33,9 @@ LONGEST_TEXT = 200
 
 LONGEST_LINE = 1000
 """The same of a line of the log or of diagnostics, whose sentence may list what it speaks of."""
+
+_abbreviation = reprlib.Repr()
+_abbreviation.maxstring = _abbreviation.maxother = 60
 
 
 def printable(text: str, limit: int = LONGEST_TEXT) -> str:
@@ -116,3 +121,8 @@ def two_numbers(least: float, most: float) -> tuple[str, str]:
     if span:
         digits = min(9, max(digits, math.ceil(math.log10(size / span)) + 2))
     return f'{least:.{digits}g}', f'{most:.{digits}g}'
+
+
+def abbreviated(value: Any) -> str:
+    """Return a value found in a file for use in an error message, abbreviated."""
+    return _abbreviation.repr(value)

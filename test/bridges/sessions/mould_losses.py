@@ -23,8 +23,11 @@ peer.
 
 from collections import deque
 from contextlib import suppress
+from copy import deepcopy
+import copyreg
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from struct import Struct
 
 from mould import AT_ONCE, CALM, NEVER, STEP, World
 
@@ -67,8 +70,42 @@ LOSSES = {
     'once': {'times': 1}, 'five times': {'times': 5}, 'for 3 s': {'seconds': 3.0}}
 
 
-def _taken_world(adapter, carries_sent=None, calm=CALM):
-    """Return a world in which everything was taken, and all of it shown."""
+# Codecs hold them.
+copyreg.pickle(Struct, lambda one: (Struct, (one.format,)))
+
+
+@cache
+def _taken_by(make_adapter):
+    """Return a world in which everything was taken, to be copied."""
+    return _make_taken_world(make_adapter())
+
+
+def _taken_world(adapter):
+    """
+    Return a world in which everything was taken, and all of it shown; its adapter is its own.
+
+    It is a copy: to make each anew took half the time of all losses.
+    """
+    return deepcopy(_taken_by(type(adapter)))
+
+
+def lives_of_copies(make_adapter, must):
+    """Yield all that is sent and heard because of a must: in a new world, and in two copies."""
+    for world in (_make_taken_world(make_adapter()), *(
+            _taken_world(make_adapter()) for _ in range(2))):
+        said = []
+
+        def note(channel, data, said=said, world=world):
+            said.append((world.now, channel, bytes(data)))
+            return AT_ONCE
+
+        world.carries_sent = world.carries_reply = note
+        world.adapter.musts[must][0](world.session, world.now)
+        world.run(REPEATED)
+        yield said, world.told, world.peer.cells.values
+
+
+def _make_taken_world(adapter, carries_sent=None, calm=CALM):
     world = World(adapter)
     adapter.start(world.session, world.now)
     world.run(5.0)
@@ -83,6 +120,7 @@ def _taken_world(adapter, carries_sent=None, calm=CALM):
 def sent_for(adapter, must):
     """Return the datagrams sent because of one of ``musts``, and the channels of the replies."""
     world = _taken_world(adapter)
+    adapter = world.adapter
     sent, replies, usual = [], [], set()
 
     def note(channel, data):
@@ -114,6 +152,7 @@ def lose(adapter, must, victim, loss, *, reply=False):
     ``loss`` are the arguments of Lost. At the end it is true, or an error was told.
     """
     world = _taken_world(adapter)
+    adapter = world.adapter
     lost = Lost(world, victim, **loss)
     if reply:
         world.carries_reply = lost
@@ -196,13 +235,15 @@ def disturb(adapter, must, *copies):
     """
     Let copies of some datagrams arrive twice, or late, around one of ``musts``.
 
-    At the end it is true, or an error was told; and nobody was called another peer. Return how
-    many datagrams of each kind there were.
+    At the end it is true, or an error was told; and nobody was called another peer. Without copies
+    return how many datagrams of each kind there are.
     """
     chosen = {of: [each for each in copies if each.of == of] for of in ('sent', 'reply', 'taking')}
     taking = _Numbered(chosen['taking'], SINCE_TAKEN)
     calm = SINCE_TAKEN if chosen['taking'] else CALM
-    world = _taken_world(adapter, taking, calm)
+    world = _taken_world(adapter) if copies and not chosen['taking'] else _make_taken_world(
+        adapter, taking, calm)
+    adapter = world.adapter
     others = _note_others(world)
     before = dict(world.peer.cells.before)
     sent, replies = (
@@ -219,6 +260,7 @@ def disturb(adapter, must, *copies):
 def reconnect(adapter, must, *, of='reply', count=OLD_REPLIES):
     """Let old datagrams arrive at once after an outage, then ask for one of ``musts``."""
     world = _taken_world(adapter)
+    adapter = world.adapter
     others = _note_others(world)
     old = deque(maxlen=count)
 
@@ -252,6 +294,7 @@ BURSTS = ((2.0, (40, 20)), (0.7, (20,)))
 def repeat(adapter, must, later, counts):
     """Let old replies come again, each before the one to a request, then ask for a must."""
     world = _taken_world(adapter)
+    adapter = world.adapter
     others = _note_others(world)
     old, again = deque(maxlen=max(counts)), []
 

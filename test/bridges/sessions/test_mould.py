@@ -27,6 +27,7 @@ from mould_losses import (
     DELAYED,
     disturb,
     DOUBLED,
+    lives_of_copies,
     lose,
     LOSSES,
     reconnect,
@@ -70,6 +71,14 @@ each_must = pytest.mark.parametrize(('protocol', 'must'), [
 
 
 @each_must
+def test_copies_of_a_world_go_on_as_one_that_is_made_anew(protocol, must):
+    anew, *copied = lives_of_copies(VARIANTS[protocol], must)
+    assert anew[0]
+    assert copied == [anew, anew]
+
+
+@pytest.mark.slow
+@each_must
 def test_what_must_be_true_in_the_end_survives_each_loss(protocol, must):
     adapter = VARIANTS[protocol]
     sent, replies = sent_for(adapter(), must)
@@ -97,6 +106,7 @@ def _copies(adapter, counts):
             yield from (Copies(of, first, each, cut=True) for each in cuts)
 
 
+@pytest.mark.slow
 @each_must
 def test_what_must_be_true_in_the_end_survives_copies_and_late_ones(protocol, must):
     adapter = VARIANTS[protocol]

@@ -116,7 +116,7 @@ def test_gains_and_sensors_differ_on_a_real_simulator_too():
 @pytest.mark.parametrize(('plant', 'sentence'), [
     ({'weight': 1000.0}, "initial.plant: there is no 'weight'"),
     ({'mass': 'much'}, "initial.plant.mass: expected a number, got 'much'"),
-    ({'cg': math.inf}, 'initial.plant.cg: expected a number, got inf'),
+    ({'cg': math.inf}, 'initial.plant.cg: expected a finite number, got inf'),
     ([1], 'initial.plant: expected names with numbers, got [1]'),
 ])
 def test_what_is_no_plant_in_a_file_is_said(plant, sentence):
@@ -155,10 +155,11 @@ def test_gusts_and_shear_are_flown_and_told():
     ({'gust': {'axis': 'lateral', 'amplitude': 2.0, 'length': 0.0}}, 'length: expected above 0'),
     ({'gust': {'axis': 'lateral', 'amplitude': 2.0}}, 'gust: length is missing'),
     ({'wind_shear': {'wind_at_20ft': 5.0}}, 'wind_at_20ft: expected [east, north] in m/s, got 5'),
-    ({'wind_shear': {'wind_at_20ft': [5.0, 0.0], 'roughness': 9.0}}, 'roughness: expected at mo'),
+    ({'wind_shear': {'wind_at_20ft': [5.0, 0.0], 'roughness': 9.0}},
+     'roughness: expected 0.0001 to 5 m, got 9'),
     ({'wind_shear': {'wind_at_20ft': [5.0, 0.0], 'exponent': 0.1}}, 'logarithmic profile has no'),
     ({'wind_shear': {'wind_at_20ft': [5.0, 0.0], 'profile': 'power', 'exponent': 3.0}},
-     'an exponent of 3, expected 0..1'),
+     'wind_shear.exponent: expected 0 to 1, got 3'),
 ])
 def test_what_the_air_does_not_is_said(event, sentence):
     with pytest.raises(ScenarioError) as caught:

@@ -149,7 +149,7 @@ def test_no_two_of_a_grid_have_one_track_at_one_height():
 
 
 @pytest.mark.parametrize(('arguments', 'sentence'), [
-    ({'count': '21'}, 'launch argument count: 21 is not in 1 .. 20'),
+    ({'count': '21'}, 'launch argument count: expected 1 to 20, got 21'),
     ({'count': '3', 'aircraft': '[c172p, T37]'},
      'launch argument aircraft: expected one for all or 3, one for each, got 2'),
     ({'aircraft': 'c173'}, 'launch argument aircraft: no gains are known for c173'),

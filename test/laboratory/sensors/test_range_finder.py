@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 import pytest
 
 from xplane_bridge.bridges.conversions import axes
+from xplane_bridge.common.fields import FieldError
 from xplane_bridge.laboratory.sensors.range_finder import along_down, below, tilt_cosine
-from xplane_bridge.laboratory.sensors.specification import FiguresError, parse
+from xplane_bridge.laboratory.sensors.specification import parse
 from xplane_bridge.laboratory.sensors.suite import Suite
 
 STEP = 20_000_000
@@ -97,10 +98,11 @@ def test_it_says_nothing_while_it_has_failed_or_the_ground_is_not_known():
 @pytest.mark.parametrize(('content', 'sentence'), [
     ({'range_finder': {'minimum': 5.0, 'maximum': 5.0}},
      'range_finder: the maximum, 5 m, is not above the minimum, 5 m'),
-    ({'range_finder': {'field_of_view': 4.0}}, 'range_finder.field_of_view: 4 is not in 0 .. 3.1'),
-    ({'magnetometer': {'year': 2024.5}}, 'magnetometer.year: 2024.5 is not in 2025 .. 2030'),
-    ({'magnetometer': {'soft_iron': 2}}, 'magnetometer.soft_iron: 2 is not in 0 .. 1')])
+    ({'range_finder': {'field_of_view': 4.0}},
+     'range_finder.field_of_view: expected 0 to 3.1415'),
+    ({'magnetometer': {'year': 2024.5}}, 'magnetometer.year: expected 2025 to 2030, got 2024.5'),
+    ({'magnetometer': {'soft_iron': 2}}, 'magnetometer.soft_iron: expected 0 to 1, got 2')])
 def test_figures_that_cannot_be_are_refused(content, sentence):
-    with pytest.raises(FiguresError) as caught:
+    with pytest.raises(FieldError) as caught:
         parse(content)
     assert sentence in str(caught.value)

@@ -24,11 +24,11 @@ from xplane_bridge.bridges.conversions import air as physics
 from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.vehicle import Air
+from xplane_bridge.common.fields import FieldError
 from xplane_bridge.laboratory.sensors.gnss import Fix
 from xplane_bridge.laboratory.sensors.imu import BodyMotion
 from xplane_bridge.laboratory.sensors.specification import (
     Figures,
-    FiguresError,
     load,
     parse,
     presets,
@@ -90,24 +90,24 @@ def test_the_presets_are_read():
 
 @pytest.mark.parametrize(('content', 'sentence'), [
     ({'imu': {'gyro': {}}}, "imu: unknown name 'gyro', expected rate, latency"),
-    ({'imu': {'rate': -1}}, 'imu.rate: -1 is not in 0'),
+    ({'imu': {'rate': -1}}, 'imu.rate: expected at least 0 1/s, got -1'),
     ({'imu': {'gyroscope': {'noise': 'x'}}}, "imu.gyroscope.noise: expected a number, got 'x'"),
-    ({'imu': {'dropout': {'probability': 2}}}, 'imu.dropout.probability: 2 is not in 0 .. 1'),
+    ({'imu': {'dropout': {'probability': 2}}}, 'imu.dropout.probability: expected 0 to 1, got 2'),
     ({'gnss': {'outages': [[5, 2]]}}, 'gnss.outages[0]: the end, 2 s, is not after the begin'),
     ({'air_data': {'wind': 3}}, 'air_data.wind: expected true or false, got 3'),
     ({'gps': {}}, "the file: unknown name 'gps', expected imu, gnss, air_data"),
     ([], 'the file: expected names with values'),
 ])
 def test_a_mistake_in_a_file_is_named(content, sentence):
-    with pytest.raises(FiguresError) as caught:
+    with pytest.raises(FieldError) as caught:
         parse(content)
     assert sentence in str(caught.value)
 
 
 def test_a_name_that_is_no_preset_is_told_what_there_is(tmp_path):
-    with pytest.raises(FiguresError, match='one of ardupilot, consumer, perfect, px4, tactical'):
+    with pytest.raises(FieldError, match='one of ardupilot, consumer, perfect, px4, tactical'):
         load('best')
-    with pytest.raises(FiguresError, match='No such file'):
+    with pytest.raises(FieldError, match='No such file'):
         load(str(tmp_path / 'mine.yaml'))
     file = tmp_path / 'mine.yaml'
     file.write_text('imu:\n  gyroscope:\n')

@@ -129,11 +129,11 @@ def test_shear_at_twenty_feet_is_its_wind_and_above_a_thousand_no_more():
 @pytest.mark.parametrize(('change', 'said'), [
     (lambda it: it.meet(Gust(0.0, 0.0, 101.0, 10.0)), '101 m/s is no wind'),
     (lambda it: it.meet(Gust(0.0, 0.0, math.nan, 10.0)), 'up is nan'),
-    (lambda it: it.meet(Gust(0.0, 0.0, 1.0, 0.0)), 'a length of 0 m'),
-    (lambda it: it.meet(Gust(0.0, 0.0, 1.0, 1.0, -1.0)), 'a distance of -1 m'),
-    (lambda it: it.meet(Gust(0.0, 0.0, 1.0, 1.0, 0.0, math.inf)), 'a hold of inf m'),
-    (lambda it: it.set_shear(Shear(1.0, 1.0, 9.0)), 'a roughness of 9 m'),
-    (lambda it: it.set_shear(Shear(1.0, 1.0, 0.0, 2.0)), 'an exponent of 2'),
+    (lambda it: it.meet(Gust(0.0, 0.0, 1.0, 0.0)), 'length: expected above 0 and at'),
+    (lambda it: it.meet(Gust(0.0, 0.0, 1.0, 1.0, -1.0)), 'distance: expected 0 to 100000 m'),
+    (lambda it: it.meet(Gust(0.0, 0.0, 1.0, 1.0, 0.0, math.inf)), 'hold: expected a finite'),
+    (lambda it: it.set_shear(Shear(1.0, 1.0, 9.0)), 'roughness: expected 0.0001 to 5 m, got 9'),
+    (lambda it: it.set_shear(Shear(1.0, 1.0, 0.0, 2.0)), 'exponent: expected 0 to 1, got 2'),
 ])
 def test_what_no_air_does_is_refused(change, said):
     aircraft = Aircraft('c172p', Initial(parked=True))

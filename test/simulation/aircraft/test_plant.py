@@ -196,9 +196,9 @@ def test_what_a_model_has_not_is_refused_before_the_flight(plant, said):
 
 @pytest.mark.parametrize(('given', 'said'), [
     ({'masss': 1000.0}, "there is no 'masss'; did you mean mass?"),
-    ({'mass': float('nan')}, 'mass: expected a number, got nan'),
-    ({'ixx': 0.0}, 'ixx: expected at least 0.05, got 0'),
-    ({'actuator_delay': -0.1}, 'actuator_delay: expected at least 0, got -0.1'),
+    ({'mass': float('nan')}, 'mass: expected a finite number, got nan'),
+    ({'ixx': 0.0}, 'ixx: expected 0.05 to 20, got 0'),
+    ({'actuator_delay': -0.1}, 'actuator_delay: expected 0 to 5 s, got -0.1'),
     ({'aero.': 1.0}, "there is no 'aero.'"),
     ({7: 1.0}, 'there is no 7'),
     ([1.0], 'expected names with numbers'),

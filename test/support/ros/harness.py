@@ -258,12 +258,15 @@ class Harness:
             for client in made:
                 self.observer.destroy_client(client)
 
-    def diagnosed(self, name, where=lambda level, message, values: True, node=None):
+    def diagnosed(self, name, where=lambda level, message, values: True, node=None, hurry=True):
         """
         Wait for the next status with that name for which ``where(...)`` is true.
 
-        They are published once per second; a ``node`` in this process publishes them more often.
+        They are published once per second. To ``hurry``, the nodes in this process, or the
+        ``node`` alone, publish them more often; rates in them are since the last time.
         """
+        nodes = [one for one in self._executors if hurry and (
+            one is node or node is None and hasattr(one, 'publish_diagnostics'))]
         if '/diagnostics' not in self.messages:
             self.subscribe(DiagnosticArray, '/diagnostics')
         with self.changed:
@@ -272,9 +275,10 @@ class Harness:
 
         def found():
             nonlocal asked
-            if node is not None and time.monotonic() > asked + 0.1:
+            if time.monotonic() > asked + 0.1:
                 asked = time.monotonic()
-                self._executors[node].create_task(node.publish_diagnostics)
+                for one in nodes:
+                    self._executors[one].create_task(one.publish_diagnostics)
             status = self.diagnostics(name, since)
             return status if status and where(*status) else None
 

@@ -40,6 +40,7 @@ import struct
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from xplane_bridge.bridges.protocols.errors import ProtocolError
+from xplane_bridge.common.fields import out_of_limits, wrong_kind
 from xplane_bridge.common.text import counted
 
 Sender: TypeAlias = Literal['bridge', 'peer']
@@ -75,7 +76,7 @@ def messages(*, bridge: Iterable[type[Message]], peer: Iterable[type[Message]]) 
 MessageT = TypeVar('MessageT', bound=Message)
 
 
-# Checks before sending: they raise TypeError or ValueError with what, got and expected.
+# Checks before sending: they raise TypeError or ValueError, in the words of common.fields.
 
 # NumPy's numbers too; the built-in types come first, as they are by far the fastest to check.
 _INTEGERS = (int, Integral)
@@ -85,10 +86,10 @@ _NUMBERS = (int, float, Real)
 def checked_int(what: str, value: object, low: int, high: int) -> int:
     """Return value if it is an int in low..high."""
     if not isinstance(value, _INTEGERS):
-        raise TypeError(f'{what}: got {value!r}, expected an int')
+        raise TypeError(wrong_kind(what, 'a whole number', value))
     number = int(value)
     if not low <= number <= high:
-        raise ValueError(f'{what}: got {number}, expected {low} to {high}')
+        raise ValueError(out_of_limits(what, number, low, high))
     return number
 
 
@@ -99,14 +100,12 @@ def checked_float(what: str, value: object, low: float, high: float) -> float:
     if low <= number <= high and number - number == 0.0:
         return number
     # No simulator validates its input: a NaN would get into its flight model.
-    if not math.isfinite(number):
-        raise ValueError(f'{what}: got {value}, expected a finite number')
-    raise ValueError(f'{what}: got {value}, expected {low:g} to {high:g}')
+    raise ValueError(out_of_limits(what, number, low, high))
 
 
 def _as_float(what: str, value: object) -> float:
     if not isinstance(value, _NUMBERS):
-        raise TypeError(f'{what}: got {value!r}, expected a number')
+        raise TypeError(wrong_kind(what, 'a number', value))
     try:
         return float(value)
     except OverflowError:
@@ -118,7 +117,7 @@ def checked_text(
 ) -> bytes:
     """Return value as printable ASCII bytes, at most ``longest``."""
     if not isinstance(value, str):
-        raise TypeError(f'{what}: got {value!r}, expected a str')
+        raise TypeError(wrong_kind(what, 'a text', value))
     if not value and not empty:
         raise ValueError(f'{what} is empty')
     if not (value.isascii() and value.isprintable()) or not spaces and ' ' in value:

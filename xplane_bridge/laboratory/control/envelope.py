@@ -27,6 +27,7 @@ from dataclasses import dataclass, fields, replace
 import math
 from pathlib import Path
 
+from xplane_bridge.common.fields import declared
 from xplane_bridge.common.units import STANDARD_GRAVITY
 from xplane_bridge.laboratory.control.corners import Point
 from xplane_bridge.laboratory.control.laws import SLOWEST
@@ -46,20 +47,24 @@ class Envelope:
     """
     Limits; NaN is none. The defaults suit the Cessna 172P (c172p).
 
-    Angles in rad, airspeeds indicated and in m/s, load factor in g, the floor in metres as the
-    measured altitude. ``geofence``: the corners of a polygon in the local frame, m east and north.
-    ``route_bank`` is the bank for which the turns of routes are made, NaN three quarters of what
-    is allowed, which leaves a reserve.
+    ``geofence``: the corners of a polygon in the local frame, m east and north.
     """
 
-    bank_limit: float = 0.44
-    route_bank: float = math.nan
-    pitch_limit_up: float = 0.26
-    pitch_limit_down: float = 0.21
-    load_factor_limit: float = 2.5
-    airspeed_low: float = 30.0
-    airspeed_high: float = 70.0
-    altitude_floor: float = math.nan
+    bank_limit: float = declared(0.44, 'the bank at each level', unit='rad')
+    route_bank: float = declared(
+        math.nan, 'the bank for which the turns of routes are made; without one it is three '
+        'quarters of what is allowed, which leaves a reserve', unit='rad')
+    pitch_limit_up: float = declared(0.26, 'the pitch at each level, nose up', unit='rad')
+    pitch_limit_down: float = declared(0.21, 'the same, nose down', unit='rad')
+    load_factor_limit: float = declared(2.5, 'bank and pitch rate, by the load factor', unit='g')
+    airspeed_low: float = declared(
+        30.0, 'commanded airspeeds, indicated; below it the nose is lowered, whatever is '
+        'commanded', unit='m/s')
+    airspeed_high: float = declared(
+        70.0, 'the same; above it the nose is raised', unit='m/s')
+    altitude_floor: float = declared(
+        math.nan, 'commanded altitudes, as `fix` has them; near it the nose is not lowered '
+        'further', unit='m')
     geofence: tuple[Point, ...] = ()
 
     def __post_init__(self) -> None:

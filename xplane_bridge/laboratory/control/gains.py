@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from xplane_bridge.common import plain_yaml
+from xplane_bridge.common.fields import declared
+from xplane_bridge.common.text import abbreviated
 from xplane_bridge.laboratory.control.schedule import AXES, Schedule
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 
@@ -39,39 +41,50 @@ Parameters = dict[str, float | list[float]]
 @dataclass(frozen=True, slots=True)
 class Gains:
     """
-    Gains of the four levels, valid at ``airspeed`` (m/s, indicated); tune.py finds them.
+    Gains of the four levels. The command tune finds them.
 
-    Angles in rad, speeds in m/s, controls as ratios; a gain's name states level, input and
-    output. Those of the rates, which move surfaces, are scaled with the inverse of the dynamic
-    pressure. Without ``airspeed_to_throttle`` the aircraft has no engine, and its airspeed is held
-    with pitch. The defaults are those of the Cessna 172P (c172p).
+    A gain's name states level, input and output. Those of the rates, which move surfaces, are
+    scaled with the inverse of the dynamic pressure. The defaults are those of the Cessna 172P
+    (c172p).
     """
 
-    airspeed: float = 51.4
-    roll_rate_to_aileron: float = 0.91
-    roll_rate_to_aileron_integral: float = 0.73
-    pitch_rate_to_elevator: float = 0.87
-    pitch_rate_to_elevator_integral: float = 0.69
-    yaw_rate_to_rudder: float = 1.0
-    roll_to_roll_rate: float = 1.6
-    pitch_to_pitch_rate: float = 1.4
-    roll_rate_limit: float = 0.6
-    pitch_rate_limit: float = 0.3
-    path_angle_to_pitch: float = 0.6
-    path_angle_to_pitch_integral: float = 0.5
-    altitude_to_climb: float = 0.3
-    climb_limit: float = 3.5
-    sink_limit: float = 3.5
-    course_to_turn_rate: float = 0.4
-    heading_to_turn_rate: float = 0.4
-    airspeed_to_throttle: float = 0.15
-    airspeed_to_throttle_integral: float = 0.01
-    path_angle_to_throttle: float = 5.0
-    airspeed_to_pitch: float = 0.0
-    airspeed_to_pitch_integral: float = 0.0
-    airspeed_rate_limit: float = 0.6
-    climb_filter: float = 0.5
-    cruise_throttle: float = 0.7
+    airspeed: float = declared(51.4, 'at which they are valid, indicated', unit='m/s')
+    roll_rate_to_aileron: float = declared(0.91, 'of the error of the roll rate', unit='s/rad')
+    roll_rate_to_aileron_integral: float = declared(
+        0.73, 'of the integral of the error of the roll rate', unit='1/rad')
+    pitch_rate_to_elevator: float = declared(0.87, 'of the error of the pitch rate', unit='s/rad')
+    pitch_rate_to_elevator_integral: float = declared(
+        0.69, 'of the integral of the error of the pitch rate', unit='1/rad')
+    yaw_rate_to_rudder: float = declared(
+        1.0, 'of the error of the yaw rate; half of it per second of its integral', unit='s/rad')
+    roll_to_roll_rate: float = declared(1.6, 'of the error of the roll', unit='1/s')
+    pitch_to_pitch_rate: float = declared(1.4, 'of the error of the pitch', unit='1/s')
+    roll_rate_limit: float = declared(0.6, 'the fastest change of the roll', unit='rad/s')
+    pitch_rate_limit: float = declared(0.3, 'the fastest change of the pitch', unit='rad/s')
+    path_angle_to_pitch: float = declared(0.6, 'of the error of the path angle')
+    path_angle_to_pitch_integral: float = declared(
+        0.5, 'of the integral of the error of the path angle', unit='1/s')
+    altitude_to_climb: float = declared(0.3, 'of the error of the altitude', unit='1/s')
+    climb_limit: float = declared(3.5, 'the fastest climb', unit='m/s')
+    sink_limit: float = declared(3.5, 'the fastest descent', unit='m/s')
+    course_to_turn_rate: float = declared(0.4, 'of the error of the course', unit='1/s')
+    heading_to_turn_rate: float = declared(0.4, 'of the error of the heading', unit='1/s')
+    airspeed_to_throttle: float = declared(
+        0.15, 'of the error of the airspeed; 0 is an aircraft without an engine, whose '
+        'airspeed is held with pitch',
+        unit='s/m')
+    airspeed_to_throttle_integral: float = declared(
+        0.01, 'of the integral of the error of the airspeed', unit='1/m')
+    path_angle_to_throttle: float = declared(5.0, 'of the wanted path angle', unit='1/rad')
+    airspeed_to_pitch: float = declared(
+        0.0, 'of the error of the airspeed, without an engine', unit='rad s/m')
+    airspeed_to_pitch_integral: float = declared(
+        0.0, 'of the integral of the error of the airspeed, without an engine', unit='rad/m')
+    airspeed_rate_limit: float = declared(
+        0.6, 'the fastest change of the wanted airspeed', unit='m/s²')
+    climb_filter: float = declared(
+        0.5, 'the time constant of the climb rate, where that is not measured', unit='s')
+    cruise_throttle: float = declared(0.7, 'the throttle to begin with, where none was commanded')
 
     @property
     def has_engine(self) -> bool:
@@ -218,6 +231,6 @@ def lists(content: Mapping[str, Any]) -> dict[str, list[float]]:
         if not isinstance(values, list) or any(
                 isinstance(value, bool) or not isinstance(value, int | float) for value in values):
             raise ValueError(f'{SCHEDULE}.{name}: expected a list of numbers, got '
-                             f'{plain_yaml.abbreviated(values)}')
+                             f'{abbreviated(values)}')
         found[name] = [float(value) for value in values]
     return found

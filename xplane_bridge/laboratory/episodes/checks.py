@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from xplane_bridge.common.fields import LARGEST_SEED, text
+from xplane_bridge.common.fields import LARGEST_SEED, text, whole
 from xplane_bridge.laboratory.control.policy.observation import INDEX, NAMES
 from xplane_bridge.laboratory.episodes.snapshot import Snapshot
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
@@ -57,10 +57,7 @@ def check_arguments(
             raise ValueError(f'{name}: expected a function of a Step, got {function!r:.80}')
     if render_mode not in (None, 'ansi'):
         raise ValueError(f'render_mode: got {render_mode!r}, expected None or ansi')
-    if isinstance(frames_per_step, bool) or not (
-            isinstance(frames_per_step, int | np.integer) and frames_per_step > 0):
-        raise ValueError(
-            f'frames_per_step: expected a whole number above 0, got {frames_per_step!r}')
+    whole(_plain(frames_per_step), 'frames_per_step', 1)
 
 
 def refuse_fleet(scenario: Scenario) -> None:
@@ -90,10 +87,12 @@ def checked_seed(seed: object) -> int | None:
     """Return the seed of a reset, None where it is to be drawn."""
     if seed is None:
         return None
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or (
-            not 0 <= seed <= LARGEST_SEED):
-        raise ValueError(f'seed is {seed!r:.80}, expected 0..{LARGEST_SEED}, a whole number')
-    return int(seed)
+    return whole(_plain(seed), 'seed', 0, LARGEST_SEED)
+
+
+def _plain(value: object) -> object:
+    """Return a whole number of NumPy's as one of Python's."""
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def drawn_seed(random: np.random.Generator) -> int:

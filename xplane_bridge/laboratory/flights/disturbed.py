@@ -193,7 +193,7 @@ def happens(
     Return what happens: of a scenario (name or file), and weather from the start on.
 
     ``sensors`` are a name, a file, 'none', or empty for the scenario's; None: nobody reads them.
-    Raises ScenarioError for what cannot be read, and for what another program cannot be told.
+    Raises FieldError for what cannot be read, and for what another program cannot be told.
     """
     given = None if not scenario else load(find(scenario), judged=False)
     kept = [parse({'at': 0.0, name: list(value)}, f'--{name}', 0.0)

@@ -39,6 +39,7 @@ import numpy as np
 from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
+from xplane_bridge.common.fields import FieldError
 from xplane_bridge.common.machine import is_at_fault
 from xplane_bridge.laboratory.control.policy.observation import Numbers, Vector
 from xplane_bridge.laboratory.flights.analysis import verdict
@@ -55,7 +56,6 @@ from xplane_bridge.laboratory.flights.laws import ActionLaw
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.result import evaluate, FlightResult, Meeting
 from xplane_bridge.laboratory.flights.route import VehicleTelemetry
-from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.flights.script import ControllerError, Progress, Script
 
 AT_ONCE = 60
@@ -162,7 +162,7 @@ class Flight(ABC):
             return Fault.MACHINE
         if isinstance(self.error, ControllerError):
             return Fault.CONTROLLER
-        return Fault.ORDER if isinstance(self.error, ScenarioError) else Fault.FLIGHT
+        return Fault.ORDER if isinstance(self.error, FieldError) else Fault.FLIGHT
 
     @property
     def crash(self) -> AirframeEvent | None:

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import math
 
 from xplane_bridge.bridges.xplane_udp.protocol import FIRST_WITH_DATAREFS
-from xplane_bridge.common.fields import LARGEST_SEED
+from xplane_bridge.common.fields import FieldError, LARGEST_SEED
 from xplane_bridge.common.timing import one_of_physics_rates, PHYSICS_RATE, PHYSICS_RATES
 from xplane_bridge.laboratory.control.gains import Gains, scaled
 from xplane_bridge.laboratory.control.policy.action import LEVELS
@@ -42,7 +42,7 @@ from xplane_bridge.laboratory.flights.recordings.written import format_of, FORMA
 from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT, EXTERNAL
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.flights.scenario.untargeted import at_the_controls
-from xplane_bridge.laboratory.sensors.specification import FiguresError, load
+from xplane_bridge.laboratory.sensors.specification import load
 from xplane_bridge.simulation.aircraft.model import check_plant
 from xplane_bridge.simulation.aircraft.plant import AS_IN_ITS_FILE
 from xplane_bridge.simulation.peers.registry import no_simulator, SIMULATORS
@@ -196,7 +196,7 @@ def _refuse_sensors(order: Order) -> Iterator[str]:
     if order.sensed_by:
         try:
             load(order.sensed_by)
-        except FiguresError as error:
+        except FieldError as error:
             yield f'sensors: {error}'
     elif needed := scenario.needs_sensors():
         yield (f'scenario {scenario.name} needs sensors, because of {", ".join(needed)}: name '
@@ -273,7 +273,7 @@ def _refuse_height(order: Order, needed: str) -> Iterator[str]:
         return
     try:
         measures = load(order.sensed_by).measures_height
-    except FiguresError:
+    except FieldError:
         # That is said of the sensors.
         return
     if not measures:

@@ -22,6 +22,7 @@ from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.axes import Quaternion, Vector
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.vehicle import Air
+from xplane_bridge.common.fields import FieldError
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.flights.observed import Observed
 from xplane_bridge.laboratory.flights.recordings.collected import Collector
@@ -31,7 +32,7 @@ from xplane_bridge.laboratory.sensors.gnss import Fix, NO_FIX
 from xplane_bridge.laboratory.sensors.imu import BodyMotion, ImuReading
 from xplane_bridge.laboratory.sensors.odometry import Pose
 from xplane_bridge.laboratory.sensors.range_finder import below
-from xplane_bridge.laboratory.sensors.specification import Figures, FiguresError, load
+from xplane_bridge.laboratory.sensors.specification import Figures, load
 from xplane_bridge.laboratory.sensors.suite import Suite
 
 # A height above ground is no longer known this long (s) after it was measured.
@@ -42,7 +43,7 @@ def load_sensors(name: str) -> Figures:
     """Return the sensors of a name or file. Raises ScenarioError."""
     try:
         return load(name)
-    except FiguresError as error:
+    except FieldError as error:
         raise ScenarioError(f'sensors: {error}') from None
 
 

@@ -35,10 +35,10 @@ class BringUpArguments:
     host: str = parameter(
         '', 'Address of a real simulator. Empty: start one of this package.')
     port: int = parameter(
-        0, "The simulator's UDP port; 0 is the default one.", minimum=0, maximum=65534)
+        0, "The simulator's UDP port; 0 is the default one.", low=0, high=65534)
     speed: float = parameter(
         1.0, 'Real-time factor of a simulator of this package; if not 1, use_sim_time is implied.',
-        minimum=0.01, maximum=100.0)
+        low=0.01, high=100.0)
     lockstep: bool = parameter(
         False, 'A simulator of this package advances a frame when the autopilot has commanded '
         'it, or with autopilot:=false your own controller, as fast as possible; implies '

@@ -56,7 +56,7 @@ class FleetArguments:
     """Arguments of fleet.launch.py, besides those of all nodes."""
 
     count: int = parameter(
-        3, 'How many aircraft: uav1, uav2, ...', minimum=1, maximum=AIRCRAFT_COUNT)
+        3, 'How many aircraft: uav1, uav2, ...', low=1, high=AIRCRAFT_COUNT)
     sim: str = parameter(
         DIRECT, 'How ROS reaches them: by simulator_node itself, or as the aircraft of one '
         'X-Plane, through one xpc_node.', choices=(DIRECT, _XPC))
@@ -64,15 +64,15 @@ class FleetArguments:
         '', 'Address of a real X-Plane with X-Plane Connect, whose aircraft 0, 1, ... they are '
         '(sim: xpc). Empty: start a simulated one.')
     port: int = parameter(
-        0, 'UDP port of the plugin (sim: xpc); 0 is the default one.', minimum=0, maximum=65534)
+        0, 'UDP port of the plugin (sim: xpc); 0 is the default one.', low=0, high=65534)
     aircraft: tuple[str, ...] = parameter(
         (DEFAULT_MODEL,), 'Aircraft, which determines the model and the gains of its autopilot: '
         'one for all, or one for each.')
     spacing: float = parameter(
         100.0, 'Metres between two that start abreast, five in a row, and between rows, each of '
-        'which is above the one before.', minimum=20.0, maximum=10000.0)
+        'which is above the one before.', low=20.0, high=10000.0)
     speed: float = parameter(
-        1.0, 'Real-time factor of the simulated aircraft.', minimum=0.01, maximum=100.0)
+        1.0, 'Real-time factor of the simulated aircraft.', low=0.01, high=100.0)
     lockstep: bool = parameter(
         False, 'Advance a frame when each aircraft has been commanded for it, as fast as '
         'possible; implies engage.')

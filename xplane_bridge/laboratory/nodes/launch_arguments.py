@@ -22,14 +22,10 @@ from itertools import chain
 from typing import Any
 
 from xplane_bridge.bridges.nodes.managed.parameter_texts import parse
-from xplane_bridge.bridges.nodes.managed.parameters import (
-    BadParameterError,
-    name_of,
-    parameter,
-    renames,
-)
+from xplane_bridge.bridges.nodes.managed.parameters import parameter, renames
 from xplane_bridge.bridges.nodes.managed.registry import parameter_table
 from xplane_bridge.bridges.nodes.vehicle.publisher import TopicParameters
+from xplane_bridge.common.fields import FieldError, name_of
 from xplane_bridge.common.text import did_you_mean
 from xplane_bridge.laboratory.control.gains import Parameters, read_parameters
 from xplane_bridge.laboratory.nodes.autopilot.parameters import AutopilotParameters
@@ -101,7 +97,7 @@ def checked_arguments(
         names = map(name_of, fields(table))
         try:
             given |= parse(table, {name: texts[name] for name in names if texts.get(name)})
-        except BadParameterError as error:
+        except FieldError as error:
             raise ValueError(
                 f'launch argument {str(error).removeprefix("parameter ")}') from error
     return given

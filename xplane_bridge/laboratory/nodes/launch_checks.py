@@ -23,11 +23,12 @@ from typing import Any
 
 from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 
-from xplane_bridge.bridges.nodes.managed.parameters import BadParameterError, build, name_of
+from xplane_bridge.bridges.nodes.managed.parameters import build
 from xplane_bridge.common import optional
+from xplane_bridge.common.fields import FieldError, name_of
 from xplane_bridge.laboratory.nodes.flight import recorders
 from xplane_bridge.laboratory.nodes.launch_arguments import Given
-from xplane_bridge.laboratory.sensors.specification import FiguresError, load
+from xplane_bridge.laboratory.sensors.specification import load
 
 _TOOLS = {'rviz': 'rviz2', 'foxglove': 'foxglove_bridge'}
 
@@ -44,7 +45,7 @@ def check_tables(given: Given, tables: Sequence[type[Any]]) -> None:
         try:
             build(table, {
                 item.name: given.get(name_of(item), item.default) for item in fields(table)})
-        except BadParameterError as error:
+        except FieldError as error:
             raise ValueError(
                 f'launch argument {str(error).removeprefix("parameter ")}') from error
 
@@ -91,7 +92,7 @@ def check_sensors(given: Given) -> None:
     if name := given.get('sensors', ''):
         try:
             load(name)
-        except FiguresError as error:
+        except FieldError as error:
             raise ValueError(f'launch argument sensors: {error}') from None
 
 

@@ -30,6 +30,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xplane_bridge.common.fields import declared
+
 # The highest point of the Allan deviation of a Gauss-Markov process of standard deviation 1, which
 # is at 1.89 time constants (IEEE Std 952, C.1.5).
 _PEAK = 0.6174
@@ -45,32 +47,28 @@ _MOST_INTERVALS = 16
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """
-    Figures of the errors of a sensor, each per axis; U is its unit. 0: has no such error.
+    """Figures of the errors of a sensor, each per axis; U is its unit. 0: has no such error."""
 
-    noise: standard deviation of a sample, whatever the rate (U).
-    noise_density: of white noise (U/sqrt(Hz)); the Allan deviation at 1 s. A sample's standard
-    deviation is this by the square root of the time since the last one.
-    bias_turn_on: standard deviation of a constant bias, which each flight draws anew (U).
-    bias_instability: level of the flat part of the Allan deviation (U).
-    drift: standard deviation of a slow error (U), the same in another figure, as for GNSS.
-    time_constant: of bias_instability and drift, which are a first-order Gauss-Markov process (s).
-    bias_random_walk: of the rate random walk (U/s/sqrt(Hz)): the bias walks by this in 1 s.
-    scale_factor: standard deviation of the scale's relative error.
-    quantisation: step of the output (U).
-    saturation: the largest output, both ways (U).
-    """
-
-    noise: float = 0.0
-    noise_density: float = 0.0
-    bias_turn_on: float = 0.0
-    bias_instability: float = 0.0
-    drift: float = 0.0
-    time_constant: float = 100.0
-    bias_random_walk: float = 0.0
-    scale_factor: float = 0.0
-    quantisation: float = 0.0
-    saturation: float = math.inf
+    noise: float = declared(0.0, 'standard deviation of a sample, whatever the rate, U', low=0.0)
+    noise_density: float = declared(
+        0.0, "of white noise, U/√Hz: the Allan deviation at 1 s. A sample's standard deviation is "
+        'this by the root of the time since the last one', low=0.0)
+    bias_turn_on: float = declared(
+        0.0, 'standard deviation of a constant bias, which each flight draws anew, U', low=0.0)
+    bias_instability: float = declared(
+        0.0, 'the flat part of the Allan deviation, U: a Gauss-Markov process of `time_constant`, '
+        'with its highest point there, at 1.89 time constants', low=0.0)
+    drift: float = declared(
+        0.0, 'the same process by its standard deviation, U: for GNSS, attitude and pressure',
+        low=0.0)
+    time_constant: float = declared(
+        100.0, 'of `bias_instability` and `drift`', unit='s', low=1e-3)
+    bias_random_walk: float = declared(
+        0.0, 'rate random walk, U/s/√Hz: the bias walks by this in 1 s', low=0.0)
+    scale_factor: float = declared(
+        0.0, "standard deviation of the scale's relative error", low=0.0)
+    quantisation: float = declared(0.0, 'step of the output, U', low=0.0)
+    saturation: float = declared(math.inf, 'the largest output, both ways, U', low=0.0)
 
     @property
     def gauss_markov(self) -> float:

@@ -21,37 +21,57 @@ a section a figure that is missing is that of a perfect sensor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 import math
-from typing import Any, get_args, get_type_hints, TypeVar
+from typing import Any
 
 from xplane_bridge.common import plain_yaml
 from xplane_bridge.common.data import folder
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.fields import (
+    declared,
+    FieldError,
+    in_file,
+    items,
+    number,
+    read,
+    wrong_kind,
+)
 from xplane_bridge.laboratory.sensors.errors import Errors
-from xplane_bridge.laboratory.sensors.timing import Dropout, Timing
+from xplane_bridge.laboratory.sensors.timing import Timing
 
 _PRESETS = folder('sensors')
-# No figure is larger, in any unit.
-_LARGEST = 1e9
-# Figures that have other limits than 0 and that; the years are those of the World Magnetic Model.
-_LIMITS = {
-    'time_constant': (1e-3, _LARGEST), 'probability': (0.0, 1.0), 'field_of_view': (0.0, math.pi),
-    'soft_iron': (0.0, 1.0), 'year': (2025.0, 2030.0)}
 
 Interval = tuple[float, float]
 """Begin and end of a fault, seconds after the first state."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Device:
-    """What every device has: see timing.Timing."""
+def _sensor(meaning: str, unit: str) -> Any:
+    """Declare a sensor of a device by its errors; without them it is not fitted."""
+    return declared(None, meaning, unit=unit, form='figures of its errors')
 
-    rate: float = 0.0
-    latency: float = 0.0
-    dropout: Dropout = Dropout()
+
+def _intervals(meaning: str) -> Any:
+    """Declare the times at which something has failed."""
+    return declared((), meaning, unit='s', form='[[begin, end], …]', reader=_read_intervals)
+
+
+def _read_intervals(value: Any, where: str) -> tuple[Interval, ...]:
+    return tuple(_read_interval(one, f'{where}[{n}]') for n, one in enumerate(items(value, where)))
+
+
+def _read_interval(value: Any, where: str) -> Interval:
+    if not isinstance(value, list) or len(value) != 2:
+        raise FieldError(wrong_kind(where, '[begin, end] in s', value))
+    begin, end = (number(one, where, low=0.0, unit='s') for one in value)
+    if not begin < end:
+        raise FieldError(f'{where}: the end, {end:g} s, is not after the begin, {begin:g} s')
+    return begin, end
+
+
+@dataclass(frozen=True, slots=True)
+class _Device(Timing):
+    """What every device has: when it samples and delivers."""
 
     @property
     def timing(self) -> Timing:
@@ -61,102 +81,86 @@ class _Device:
 
 @dataclass(frozen=True, slots=True)
 class ImuFigures(_Device):
-    """
-    An inertial measurement unit with an attitude filter (AHRS).
+    """An inertial measurement unit with an attitude filter (AHRS)."""
 
-    ``gyroscope`` in rad/s, ``accelerometer`` in m/s^2 (specific force), both about the three body
-    axes; the attitude's ``tilt`` (roll and pitch) and ``heading`` in rad.
-    """
-
-    gyroscope: Errors | None = None
-    accelerometer: Errors | None = None
-    tilt: Errors | None = None
-    heading: Errors | None = None
+    gyroscope: Errors | None = _sensor('angular rates about the three body axes', 'rad/s')
+    accelerometer: Errors | None = _sensor('specific force along the three body axes', 'm/s²')
+    tilt: Errors | None = _sensor('roll and pitch of the attitude', 'rad')
+    heading: Errors | None = _sensor('heading of the attitude', 'rad')
 
 
 @dataclass(frozen=True, slots=True)
 class GnssFigures(_Device):
-    """
-    A GNSS receiver: ``horizontal`` and ``vertical`` in m, the velocities in m/s.
+    """A GNSS receiver."""
 
-    ``reacquisition`` is how long (s) after an outage it has no fix yet.
-    """
-
-    horizontal: Errors | None = None
-    vertical: Errors | None = None
-    horizontal_velocity: Errors | None = None
-    vertical_velocity: Errors | None = None
-    reacquisition: float = 0.0
-    outages: tuple[Interval, ...] = ()
+    horizontal: Errors | None = _sensor('position to the east and to the north', 'm')
+    vertical: Errors | None = _sensor('height', 'm')
+    horizontal_velocity: Errors | None = _sensor('velocity to the east and to the north', 'm/s')
+    vertical_velocity: Errors | None = _sensor('climb rate', 'm/s')
+    reacquisition: float = declared(
+        0.0, 'how long after an outage it has no fix yet', unit='s', low=0.0)
+    outages: tuple[Interval, ...] = _intervals('when it has no fix')
 
 
 @dataclass(frozen=True, slots=True)
 class AirDataFigures(_Device):
-    """
-    An air data computer: pitot-static system, thermometer, perhaps vanes.
+    """An air data computer: pitot-static system, thermometer, perhaps vanes."""
 
-    ``static_pressure`` (barometer) and ``pitot_pressure`` (pitot minus static) in Pa,
-    ``temperature`` in K, ``flow_angles`` (angle of attack and sideslip) in rad. No sensor measures
-    the wind: with ``wind`` it is the true one, otherwise unknown.
-    """
-
-    static_pressure: Errors | None = None
-    pitot_pressure: Errors | None = None
-    temperature: Errors | None = None
-    flow_angles: Errors | None = None
-    wind: bool = False
-    pitot_blocked: tuple[Interval, ...] = ()
-    static_blocked: tuple[Interval, ...] = ()
-
-
-class FiguresError(ValueError):
-    """The file of a set of sensors cannot be used; the text says why."""
+    static_pressure: Errors | None = _sensor('barometer', 'Pa')
+    pitot_pressure: Errors | None = _sensor('pitot minus static pressure', 'Pa')
+    temperature: Errors | None = _sensor('thermometer', 'K')
+    flow_angles: Errors | None = _sensor('angle of attack and sideslip', 'rad')
+    wind: bool = declared(
+        False, 'no sensor measures the wind: whether it is the true one, instead of unknown')
+    pitot_blocked: tuple[Interval, ...] = _intervals('when the pitot tube is blocked')
+    static_blocked: tuple[Interval, ...] = _intervals('when the static port is blocked')
 
 
 @dataclass(frozen=True, slots=True)
 class RangeFinderFigures(_Device):
-    """
-    A range finder that looks down, along the body's axis: ``distance`` in m.
+    """A range finder that looks down, along the body's axis."""
 
-    It measures from ``minimum`` to ``maximum`` (m); ``field_of_view`` (rad) is told, not modelled.
-    """
-
-    distance: Errors | None = None
-    minimum: float = 0.0
-    maximum: float = math.inf
-    field_of_view: float = 0.0
-    failed: tuple[Interval, ...] = ()
+    distance: Errors | None = _sensor('distance to the ground along the axis', 'm')
+    minimum: float = declared(0.0, 'the nearest that it measures', unit='m', low=0.0)
+    maximum: float = declared(math.inf, 'the farthest that it measures', unit='m', low=0.0)
+    field_of_view: float = declared(
+        0.0, 'of the beam; it is told, not modelled', unit='rad', low=0.0, high=math.pi)
+    failed: tuple[Interval, ...] = _intervals('when it delivers nothing')
 
     def __post_init__(self) -> None:
+        """Raise ValueError for a maximum that is none."""
         if not self.minimum < self.maximum:
-            raise FiguresError(
-                f'range_finder: the maximum, {self.maximum:g} m, is not above the minimum, '
-                f'{self.minimum:g} m')
+            raise ValueError(f'the maximum, {self.maximum:g} m, is not above the minimum, '
+                             f'{self.minimum:g} m')
 
 
 @dataclass(frozen=True, slots=True)
 class MagnetometerFigures(_Device):
-    """
-    A magnetometer: ``field`` in T about the three body axes; hard iron is its bias_turn_on.
+    """A magnetometer."""
 
-    ``soft_iron`` is the standard deviation of each element of the symmetric matrix that distorts
-    the field. The earth's field is that of a ``year``, with a fraction.
-    """
+    field: Errors | None = _sensor(
+        'magnetic field along the three body axes; hard iron is its `bias_turn_on`', 'T')
+    soft_iron: float = declared(
+        0.0, 'standard deviation of each element of the symmetric matrix that distorts the field',
+        low=0.0, high=1.0)
+    # The years of the World Magnetic Model.
+    year: float = declared(
+        2025.0, 'whose field the earth has, with a fraction', low=2025.0, high=2030.0)
 
-    field: Errors | None = None
-    soft_iron: float = 0.0
-    year: float = 2025.0
+
+def _device(meaning: str) -> Any:
+    return declared(None, meaning)
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     """A set of sensors."""
 
-    imu: ImuFigures | None = None
-    gnss: GnssFigures | None = None
-    air_data: AirDataFigures | None = None
-    range_finder: RangeFinderFigures | None = None
-    magnetometer: MagnetometerFigures | None = None
+    imu: ImuFigures | None = _device('inertial measurement unit with an attitude filter')
+    gnss: GnssFigures | None = _device('GNSS receiver')
+    air_data: AirDataFigures | None = _device('air data computer')
+    range_finder: RangeFinderFigures | None = _device('range finder that looks down')
+    magnetometer: MagnetometerFigures | None = _device('magnetometer')
 
     @property
     def measures_height(self) -> bool:
@@ -177,7 +181,7 @@ def presets() -> list[str]:
 
 
 def load(name: str) -> Figures:
-    """Read a set of sensors: one of presets(), or a file. Raises FiguresError."""
+    """Read a set of sensors: one of presets(), or a file. Raises FieldError."""
     return _load_file(name) if _is_file(name) else _preset(name)
 
 
@@ -193,82 +197,18 @@ def _is_file(name: str) -> bool:
 @cache
 def _preset(name: str) -> Figures:
     if name not in presets():
-        raise FiguresError(
+        raise FieldError(
             f'there are no sensors {name!r}: expected a file (.yaml), or one of '
             f'{", ".join(presets())}')
     return _load_file(str(_PRESETS / f'{name}.yaml'))
 
 
 def _load_file(path: str) -> Figures:
-    try:
-        content = plain_yaml.load_file(path)
-    except OSError as error:
-        raise FiguresError(f'{path}: {error.strerror}') from None
-    except ValueError as error:
-        raise FiguresError(f'{path} cannot be read as YAML: {error}') from None
-    try:
+    content = plain_yaml.load_named(path)
+    with in_file(path):
         return parse(content)
-    except FiguresError as error:
-        raise FiguresError(f'{path}: {error}') from None
 
 
 def parse(content: Any) -> Figures:
-    """Return the figures in the content of a file. Raises FiguresError."""
-    return _build(Figures, content, 'the file')
-
-
-Kind = TypeVar('Kind')
-
-
-def _build(kind: type[Kind], content: Any, where: str) -> Kind:
-    if not isinstance(content, Mapping):
-        raise FiguresError(f'{where}: expected names with values, got {abbreviated(content)}')
-    hints = get_type_hints(kind)
-    known = [item.name for item in fields(kind)]  # type: ignore[arg-type]
-    prefix = '' if where == 'the file' else f'{where}.'
-    found = {}
-    for name, value in content.items():
-        if name not in known:
-            raise FiguresError(
-                f'{where}: unknown name {abbreviated(name)}, expected {", ".join(known)}')
-        found[name] = _value(hints[name], value, f'{prefix}{name}')
-    return kind(**found)
-
-
-def _value(hint: Any, value: Any, where: str) -> Any:
-    # A device or the errors of a sensor, which may be None; else a tuple, or the hint itself.
-    kind = next((one for one in get_args(hint) if is_dataclass(one)), hint)
-    if isinstance(kind, type) and is_dataclass(kind):
-        # An empty section is a sensor without errors.
-        return _build(kind, {} if value is None else value, where)
-    if kind is bool:
-        if not isinstance(value, bool):
-            raise FiguresError(f'{where}: expected true or false, got {abbreviated(value)}')
-        return value
-    if kind is float:
-        return _number(value, where, *_LIMITS.get(where.rpartition('.')[2], (0.0, _LARGEST)))
-    return tuple(_interval(one, f'{where}[{n}]') for n, one in enumerate(_list(value, where)))
-
-
-def _number(value: Any, where: str, lowest: float, highest: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise FiguresError(f'{where}: expected a number, got {abbreviated(value)}')
-    if not lowest <= value <= highest:
-        raise FiguresError(f'{where}: {value:g} is not in {lowest:g} .. {highest:g}')
-    return float(value)
-
-
-def _interval(value: Any, where: str) -> Interval:
-    both = _list(value, where)
-    if len(both) != 2:
-        raise FiguresError(f'{where}: expected [begin, end] in s, got {abbreviated(value)}')
-    begin, end = (_number(one, where, 0.0, _LARGEST) for one in both)
-    if not begin < end:
-        raise FiguresError(f'{where}: the end, {end:g} s, is not after the begin, {begin:g} s')
-    return begin, end
-
-
-def _list(value: Any, where: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise FiguresError(f'{where}: expected a list, got {abbreviated(value)}')
-    return value
+    """Return the figures in the content of a file. Raises FieldError."""
+    return read(Figures, content)

@@ -23,6 +23,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from xplane_bridge.common.fields import declared
 from xplane_bridge.common.timing import SECOND_NS
 
 # A state comes a little early or late: X-Plane's time is rounded, a network has jitter. Earlier by
@@ -36,19 +37,23 @@ _FIRST = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class Dropout:
-    """Losing samples: each with this probability, and then all for ``duration`` seconds."""
+    """Losing samples: each may begin a time in which all are lost."""
 
-    probability: float = 0.0
-    duration: float = 0.0
+    probability: float = declared(
+        0.0, 'with which a sample begins a time in which all are lost', low=0.0, high=1.0)
+    duration: float = declared(0.0, 'of that time', unit='s', low=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Rate of the samples (per second, 0: each state), latency (s), and dropouts."""
+    """When a device samples, and when it delivers."""
 
-    rate: float = 0.0
-    latency: float = 0.0
-    dropout: Dropout = Dropout()
+    rate: float = declared(
+        0.0, 'samples per second, by stamps, on a grid; 0 is each state, and so is more than the '
+        "bridge's", unit='1/s', low=0.0)
+    latency: float = declared(
+        0.0, 'how much later than the state a sample is delivered', unit='s', low=0.0)
+    dropout: Dropout = declared(Dropout(), 'losses', form='{probability: …, duration: …}')
 
 
 Reading = TypeVar('Reading')

@@ -25,7 +25,15 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from xplane_bridge.common.plain_yaml import abbreviated, FieldError, number
+from xplane_bridge.common.fields import (
+    Declaration,
+    declared,
+    FieldError,
+    Table,
+    table_of,
+    wrong_kind,
+)
+from xplane_bridge.common.text import abbreviated
 
 AERO = 'aero.'
 """How the name of a factor on a function of the aerodynamics begins."""
@@ -35,22 +43,15 @@ GAIN = 'gains.'
 
 INERTIA = ('ixx', 'iyy', 'izz', 'ixz')
 
-_DELAYS = ('actuator_delay', 'command_delay', 'sensor_delay')
-# Name: the lowest and the highest value.
-_BOUNDS = {
-    'mass': (0.01, 1e6),
-    'cg': (-50.0, 50.0),
-    **dict.fromkeys(INERTIA[:3], (0.05, 20.0)),
-    INERTIA[3]: (-20.0, 20.0),
-    'actuator_rate': (0.01, 1000.0),
-    **dict.fromkeys(_DELAYS, (0.0, 5.0)),
-}
-_FACTOR = (-20.0, 20.0)
 # So many names of derivatives and gains at most: a plan may be anybody's.
 _MOST_FACTORS = 200
 
-NAMES = tuple(_BOUNDS)
-"""All names of what a plant may differ in, but for those that begin with AERO and GAIN."""
+def _factor(what: str, low: float = 0.05, high: float = 20.0) -> Any:
+    return declared(1.0, f"a factor on the {what} of the model's file", low=low, high=high)
+
+
+def _delay(meaning: str) -> Any:
+    return declared(0.0, meaning, unit='s', low=0.0, high=5.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +59,29 @@ class Plant:
     """
     In what an aircraft differs from its model; by default in nothing.
 
-    ``mass`` is the total one in kg, with the fuel and the load that the model begins with; None is
-    the model's. ``cg`` moves the centre of gravity forward by so many m. ``ixx``, ``iyy``, ``izz``
-    and ``ixz`` are factors on the moments of inertia of the model's file, ``aero`` on functions of
-    its aerodynamics, by name. ``actuator_rate`` limits how fast elevator, aileron and rudder
-    move, in full deflections (0 to 1) per second; None is without a limit. ``actuator_delay`` (s)
-    is that of these three, ``command_delay`` of the throttle too; both add up. ``sensor_delay``
-    (s) adds to the latency of all sensors, and ``gains`` are factors on gains of the autopilot.
+    What is None is as the model has it. ``aero`` are factors on functions of its aerodynamics, by
+    name, ``gains`` on gains of the autopilot.
     """
 
-    mass: float | None = None
-    cg: float = 0.0
-    ixx: float = 1.0
-    iyy: float = 1.0
-    izz: float = 1.0
-    ixz: float = 1.0
+    mass: float | None = declared(
+        None, "the total mass, with the fuel and the load of the model's file; at least the empty "
+        'mass', unit='kg', low=0.01, high=1e6)
+    cg: float = declared(
+        0.0, 'how far the centre of gravity is moved forward; at most one mean chord', unit='m',
+        low=-50.0, high=50.0)
+    ixx: float = _factor('moment of inertia in roll')
+    iyy: float = _factor('moment of inertia in pitch')
+    izz: float = _factor('moment of inertia in yaw')
+    ixz: float = _factor('product of inertia', -20.0, 20.0)
+    actuator_rate: float | None = declared(
+        None, 'how fast elevator, aileron and rudder move at most, in full deflections (0 to 1)',
+        unit='1/s', low=0.01, high=1000.0)
+    actuator_delay: float = _delay('how much later these three move than they are commanded')
+    command_delay: float = _delay('the same for these three and the throttle; both add up')
+    sensor_delay: float = _delay(
+        'how much later each of the [sensors](sensors.md) delivers; without errors: '
+        '`sensors: perfect`')
     aero: tuple[tuple[str, float], ...] = ()
-    actuator_rate: float | None = None
-    actuator_delay: float = 0.0
-    command_delay: float = 0.0
-    sensor_delay: float = 0.0
     gains: tuple[tuple[str, float], ...] = ()
 
     @classmethod
@@ -89,7 +93,7 @@ class Plant:
         or out of bounds. What only its model can tell is checked when that is loaded.
         """
         if not isinstance(given, Mapping):
-            raise FieldError(f'{where}: expected names with numbers, got {abbreviated(given)}')
+            raise FieldError(wrong_kind(where, 'names with numbers', given))
         plain: dict[str, float] = {}
         factors: dict[str, list[tuple[str, float]]] = {AERO: [], GAIN: []}
         if len(given) > _MOST_FACTORS:
@@ -98,8 +102,8 @@ class Plant:
             if not (isinstance(name, str) and is_name(name)):
                 raise FieldError(_no_name(name, where))
             kind = next((kind for kind in factors if name.startswith(kind)), '')
-            low, high = _FACTOR if kind else _BOUNDS[name]
-            found = number(value, f'{where}.{name}', at_least=low, at_most=high)
+            one = FACTORS[f'{kind}NAME'] if kind else table_of(cls)[name]
+            found = one.check(value, f'{where}.{name}')
             if kind:
                 factors[kind].append((name.removeprefix(kind), found))
             else:
@@ -134,6 +138,18 @@ class Plant:
         return ', '.join(f'{name} {value:g}' for name, value in self.values().items())
 
 
+NAMES = tuple(table_of(Plant))
+"""All names of what a plant may differ in, but for those that begin with AERO and GAIN."""
+
+FACTORS: Table = {
+    f'{AERO}NAME': Declaration(
+        1.0, 'a factor on a function of the aerodynamics, by the last part of its name, or by all '
+        f'of it; or on all of an axis, such as `{AERO}LIFT`', low=-20.0, high=20.0),
+    f'{GAIN}NAME': Declaration(
+        1.0, 'a factor on a gain of the [autopilot](autopilot.md)', low=-20.0, high=20.0)}
+"""What begins with AERO and GAIN."""
+
+
 def is_name(name: str) -> bool:
     """Return whether a plant may differ in it, if its model has that."""
     return name in NAMES or any(
@@ -146,9 +162,7 @@ AS_IN_ITS_FILE = Plant()
 
 def unit_of(name: str) -> str:
     """Return the unit of a name, '' for a factor."""
-    if name == 'actuator_rate':
-        return '1/s'
-    return {'mass': 'kg', 'cg': 'm', **dict.fromkeys(_DELAYS, 's')}.get(name, '')
+    return table_of(Plant)[name].unit if name in NAMES else ''
 
 
 def _no_name(name: Any, where: str) -> str:

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 import math
 
+from xplane_bridge.common.fields import declared, REQUIRED, table_of
 from xplane_bridge.simulation.aircraft import limits
 from xplane_bridge.simulation.aircraft.limits import check_finite, check_wind
 from xplane_bridge.simulation.aircraft.model import Model
@@ -38,8 +39,6 @@ _LONGEST = 1e5
 FOR_GOOD = -1.0
 """Instead of the length of a gust's hold."""
 
-_ROUGHNESS = (1e-4, 5.0)
-_EXPONENTS = (0.0, 1.0)
 # JSBSim's turb-type for MIL-F-8785C.
 _TURBULENCE_TYPE = 3
 _TURBULENCE = 'atmosphere/turbulence/milspec'
@@ -60,20 +59,22 @@ class Gust:
     forward: float
     right: float
     up: float
-    length: float
-    distance: float = 0.0
-    hold: float = FOR_GOOD
+    length: float = declared(
+        REQUIRED, 'the way through the air in which it builds up, *dm*', unit='m', above=0.0,
+        high=_LONGEST)
+    distance: float = declared(
+        0.0, 'the way through the air from the event to its begin', unit='m', low=0.0,
+        high=_LONGEST)
+    hold: float = declared(
+        FOR_GOOD, 'after so many m more it falls off again', unit='m', low=-_LONGEST,
+        high=_LONGEST)
 
     def check(self) -> None:
         """Raise ValueError for one that is not simulated."""
         check_finite(forward=self.forward, right=self.right, up=self.up)
         check_wind(self.forward, self.right, self.up)
-        if not 0.0 < self.length <= _LONGEST:
-            raise ValueError(f'a length of {self.length:g} m, expected above 0, to {_LONGEST:g}')
-        if not 0.0 <= self.distance <= _LONGEST:
-            raise ValueError(f'a distance of {self.distance:g} m, expected 0..{_LONGEST:g}')
-        if not -_LONGEST <= self.hold <= _LONGEST:
-            raise ValueError(f'a hold of {self.hold:g} m, expected at most {_LONGEST:g}')
+        for name, one in table_of(Gust).items():
+            one.check(getattr(self, name), name)
 
     def share(self, flown: float) -> float:
         """Return the share of its amplitudes after so many m of flight."""
@@ -105,19 +106,17 @@ class Shear:
 
     north: float
     east: float
-    roughness: float = 0.0
-    exponent: float = 0.0
+    roughness: float = declared(
+        0.0, '*z0*, of a logarithmic profile', unit='m', low=1e-4, high=5.0)
+    exponent: float = declared(0.0, '*p*, of a power profile', low=0.0, high=1.0)
 
     def check(self) -> None:
         """Raise ValueError for one that is not simulated."""
         check_finite(north=self.north, east=self.east)
         check_wind(self.north, self.east)
-        low, high = _ROUGHNESS
-        if self.roughness and not low <= self.roughness <= high:
-            raise ValueError(f'a roughness of {self.roughness:g} m, expected {low:g}..{high:g}')
-        low, high = _EXPONENTS
-        if not low <= self.exponent <= high:
-            raise ValueError(f'an exponent of {self.exponent:g}, expected {low:g}..{high:g}')
+        for name, one in table_of(Shear).items():
+            if getattr(self, name):
+                one.check(getattr(self, name), name)
 
     def share(self, height: float) -> float:
         """Return the share of the wind at 20 ft at a height above the ground, in m."""

@@ -17,13 +17,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
-from xplane_bridge.common import fields
-from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.fields import (
+    Declaration,
+    FieldError,
+    read_table,
+    REQUIRED,
+    Table,
+    table_of,
+)
 from xplane_bridge.simulation.aircraft.limits import check_turbulence, check_wind
-from xplane_bridge.simulation.aircraft.weather import FOR_GOOD, Gust, Shear, TWENTY_FEET
+from xplane_bridge.simulation.aircraft.weather import FOR_GOOD, Gust, Shear
 
 WEATHER = ('wind', 'turbulence', 'gust', 'wind_shear')
 """Actions that change the air."""
@@ -33,6 +39,34 @@ _PROFILES = ('logarithmic', 'power')
 # MIL-F-8785C, category C: 0.15 ft. The power is that of neutral air over open country.
 _ROUGHNESS = 0.15 * 0.3048
 _EXPONENT = 1.0 / 7.0
+
+GUST: Table = {
+    'axis': Declaration(
+        REQUIRED, 'level, by the heading at the event: + is from behind, to the right, or up', str,
+        choices=_AXES),
+    'amplitude': Declaration(REQUIRED, 'the velocity of the air at its end, *Vm*', unit='m/s'),
+    **table_of(Gust),
+    'hold': replace(table_of(Gust)['hold'], default=None, low=0.0, meaning=(
+        'after so many m more it falls off again, over the same length; without, it stays'))}
+"""Of a discrete gust."""
+
+SHEAR: Table = {
+    'wind_at_20ft': Declaration(
+        REQUIRED, 'its velocity at 20 ft, *W*', tuple[float, float], 'm/s',
+        form='[east, north] in m/s'),
+    'profile': Declaration(_PROFILES[0], 'how it grows with the height', str, choices=_PROFILES),
+    'roughness': replace(table_of(Shear)['roughness'], default=_ROUGHNESS, meaning=(
+        '*z0*, of a logarithmic profile; 0.61 (2 ft) is that of all but approach and landing')),
+    'exponent': replace(table_of(Shear)['exponent'], default=_EXPONENT)}
+"""Of a wind that grows with the height above the ground."""
+
+VECTORS: Table = {
+    'wind': Declaration(
+        None, 'velocity of the air', tuple[float, float, float], form='[east, north, up] in m/s'),
+    'turbulence': Declaration(
+        None, 'its strength', tuple[float, float],
+        form='[wind at 20 ft in m/s, severity 0..7]')}
+"""What is a list of numbers."""
 
 
 class InAir(Protocol):
@@ -53,7 +87,7 @@ class InAir(Protocol):
 
 def parse(action: str, value: Any, where: str) -> tuple[float, ...]:
     """
-    Return the numbers of an action of WEATHER; ScenarioError says what is wrong.
+    Return the numbers of an action of WEATHER; FieldError says what is wrong.
 
     wind: east, north, up in m/s. turbulence: wind at 20 ft in m/s, severity. gust: see Gust.
     wind_shear: east and north at 20 ft in m/s, roughness in m, exponent (see Shear).
@@ -63,16 +97,12 @@ def parse(action: str, value: Any, where: str) -> tuple[float, ...]:
             return _gust(value, where)
         if action == 'wind_shear':
             return _shear(value, where)
-        length, meaning = {
-            'wind': (3, '[east, north, up] in m/s'),
-            'turbulence': (2, '[wind at 20 ft in m/s, severity 0..7]'),
-        }[action]
-        found = _numbers(value, where, length, meaning)
+        found: tuple[float, ...] = VECTORS[action].check(value, where)
         (check_wind if action == 'wind' else check_turbulence)(*found)
-    except ScenarioError:
+    except FieldError:
         raise
     except ValueError as error:
-        raise ScenarioError(f'{where}: {error}') from None
+        raise FieldError(f'{where}: {error}') from None
     return found
 
 
@@ -108,44 +138,27 @@ def described(action: str, value: Sequence[float]) -> str:
 
 
 def _gust(value: Any, where: str) -> tuple[float, ...]:
-    given = fields.mapping(
-        value, where, required=('axis', 'amplitude', 'length'), optional=('distance', 'hold'))
-    axis = fields.choice(given['axis'], f'{where}.axis', _AXES)
-    amplitude = fields.number(given['amplitude'], f'{where}.amplitude')
-    if not amplitude:
-        raise ScenarioError(f'{where}.amplitude: a gust of 0 has no effect')
-    forward, right, up = (amplitude if axis == name else 0.0 for name in _AXES)
-    gust = Gust(
-        forward, right, up,
-        fields.number(given['length'], f'{where}.length', above=0.0),
-        fields.number(given.get('distance', 0.0), f'{where}.distance', at_least=0.0),
-        fields.number(given['hold'], f'{where}.hold', at_least=0.0) if 'hold' in given
-        else FOR_GOOD)
+    given = read_table(GUST, value, where)
+    if not given['amplitude']:
+        raise FieldError(f'{where}.amplitude: a gust of 0 has no effect')
+    forward, right, up = (given['amplitude'] if given['axis'] == name else 0.0 for name in _AXES)
+    gust = Gust(forward, right, up, given['length'], given.get('distance', 0.0),
+                given.get('hold', FOR_GOOD))
     gust.check()
     return (forward, right, up, gust.length, gust.distance, gust.hold)
 
 
 def _shear(value: Any, where: str) -> tuple[float, ...]:
-    given = fields.mapping(
-        value, where, required=('wind_at_20ft',), optional=('profile', 'roughness', 'exponent'))
-    east, north = _numbers(
-        given['wind_at_20ft'], f'{where}.wind_at_20ft', 2, '[east, north] in m/s')
-    profile = fields.choice(given.get('profile', _PROFILES[0]), f'{where}.profile', _PROFILES)
-    roughness = exponent = 0.0
+    given = read_table(SHEAR, value, where)
+    east, north = given['wind_at_20ft']
+    profile = given.get('profile', _PROFILES[0])
     other = 'exponent' if profile == _PROFILES[0] else 'roughness'
     if other in given:
-        raise ScenarioError(f'{where}.{other}: a {profile} profile has none')
+        raise FieldError(f'{where}.{other}: a {profile} profile has none')
+    roughness = exponent = 0.0
     if profile == _PROFILES[0]:
-        roughness = fields.number(
-            given.get('roughness', _ROUGHNESS), f'{where}.roughness', above=0.0,
-            at_most=TWENTY_FEET)
+        roughness = given.get('roughness', _ROUGHNESS)
     else:
-        exponent = fields.number(given.get('exponent', _EXPONENT), f'{where}.exponent')
+        exponent = given.get('exponent', _EXPONENT)
     Shear(north, east, roughness, exponent).check()
     return (east, north, roughness, exponent)
-
-
-def _numbers(value: Any, where: str, length: int, meaning: str) -> tuple[float, ...]:
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != length:
-        raise ScenarioError(f'{where}: expected {meaning}, got {abbreviated(value)}')
-    return tuple(fields.number(number, f'{where}[{n}]') for n, number in enumerate(value))

@@ -74,7 +74,7 @@ class DirectParameters(TrafficParameters, TopicParameters, WatchdogParameters):
         choices=(BRIDGE, DIRECT), refused={'wire': 'is now called bridge'})
     telemetry_every: int = parameter(
         1, 'Publish the common topics (telemetry: direct) every so many frames; in lockstep it is '
-        'every one.', minimum=1, maximum=1000)
+        'every one.', low=1, high=1000)
     namespaces: tuple[str, ...] = parameter(
         (), 'Namespace of each aircraft, below that of the node; empty: uav1, uav2, ... of a '
         'fleet, none of one aircraft. With telemetry: bridge diagnostics alone use it.')

@@ -52,21 +52,21 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
     host: str = parameter(_LOOPBACK, "Address to listen on; 0.0.0.0 is any of this computer's.")
     port: int = parameter(
         0, 'UDP port; 0 is the default one. X-Plane 7 and later send from the next one.',
-        minimum=0, maximum=65534)
+        low=0, high=65534)
     controls_port: int = parameter(
-        0, 'UDP port for controls (fdmdata); 0 is the one after port.', minimum=0, maximum=65535)
+        0, 'UDP port for controls (fdmdata); 0 is the one after port.', low=0, high=65535)
     data_host: str = parameter(
         _LOOPBACK, 'Address to which xplane6 sends rows (one of its settings).')
     data_port: int = parameter(
-        49003, 'UDP port to which xplane6 sends rows (one of its settings).', minimum=1,
-        maximum=65535)
+        49003, 'UDP port to which xplane6 sends rows (one of its settings).', low=1,
+        high=65535)
 
     rows: tuple[int, ...] = parameter(
         (), 'Rows that the user of X-Plane has ticked, sent to data_host:data_port; empty: none, '
         'and xplane9 and later are told by UDP.')
     send_port: int = parameter(
-        0, 'UDP port from which X-Plane sends; 0 is the one after port.', minimum=0,
-        maximum=65535)
+        0, 'UDP port from which X-Plane sends; 0 is the one after port.', low=0,
+        high=65535)
 
     model: str = parameter(DEFAULT_MODEL, 'A JSBSim aircraft.')
     fleet: tuple[str, ...] = parameter(
@@ -90,9 +90,9 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
     parked: bool = parameter(
         False, 'Start on the ground, engines idling, instead of trimmed in the air.')
     latitude_deg: float = parameter(
-        _START.lat_deg, 'Initial latitude.', minimum=-MAX_LAT_DEG, maximum=MAX_LAT_DEG)
+        _START.lat_deg, 'Initial latitude.', low=-MAX_LAT_DEG, high=MAX_LAT_DEG)
     longitude_deg: float = parameter(
-        _START.lon_deg, 'Initial longitude.', minimum=-180.0, maximum=180.0)
+        _START.lon_deg, 'Initial longitude.', low=-180.0, high=180.0)
     altitude_msl: float = parameter(
         _START.altitude_msl, 'Initial altitude, m above mean sea level.', was='altitude')
     heading_deg: float = parameter(_START.heading_deg, 'Initial true heading.')
@@ -106,19 +106,19 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         (), 'Around it the ground is flat: latitude and longitude in degrees, elevation in metres '
         'above mean sea level. Empty: the home airfield, at 47.4, 8.5 and 430 m.')
     seed: int = parameter(
-        0, 'Random seed of turbulence and faults.', minimum=0,
-        maximum=LARGEST_SEED)
+        0, 'Random seed of turbulence and faults.', low=0,
+        high=LARGEST_SEED)
 
     frame_rate: float = parameter(
         FRAME_RATE, 'Frames per simulated second: in each it moves, reads and answers.',
-        minimum=20.0, maximum=1000.0)
+        low=20.0, high=1000.0)
     physics_rate: int = parameter(
         0, 'Steps per second of the flight model, of all aircraft, 60 and more; 0: 120, or as '
-        'many as an aircraft of your own (aircraft_path) or the frame rate needs.', minimum=0,
-        maximum=1200)
+        'many as an aircraft of your own (aircraft_path) or the frame rate needs.', low=0,
+        high=1200)
     speed: float = parameter(
         1.0, 'Real-time factor, as far as the machine can follow.',
-        minimum=0.01, maximum=100.0)
+        low=0.01, high=100.0)
     lockstep: bool = parameter(
         False, 'Advance a frame only when its state was sent and elevator, aileron, rudder and '
         'throttle were commanded after that, and then immediately.')
@@ -128,12 +128,12 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         True, 'Publish the simulated time on /clock; false if a bridge does (stamp: simulator).')
 
     loss: float = parameter(
-        0.0, 'Probability of losing a datagram, each way.', minimum=0.0, maximum=1.0)
+        0.0, 'Probability of losing a datagram, each way.', low=0.0, high=1.0)
     delay: float = parameter(
-        0.0, 'Delay of a datagram in seconds, each way.', minimum=0.0, maximum=60.0)
+        0.0, 'Delay of a datagram in seconds, each way.', low=0.0, high=60.0)
     jitter: float = parameter(
-        0.0, 'Maximum additional delay in seconds; changes the order.', minimum=0.0,
-        maximum=60.0)
+        0.0, 'Maximum additional delay in seconds; changes the order.', low=0.0,
+        high=60.0)
 
     world_frame: str = parameter(
         'world', 'Frame of entities in the standard simulator interface: east, north, up at the '

@@ -118,9 +118,9 @@ def test_what_would_take_too_much_is_refused(data):
 
 
 @pytest.mark.parametrize(('message', 'sentence'), [
-    (Servos(0, 0, (0,) * 16), 'servos rate: got 0, expected 1 to 65535'),
+    (Servos(0, 0, (0,) * 16), 'servos rate: expected 1 to 65535, got 0'),
     (Servos(50, 0, (0,) * 15), 'servos pwm: 15 values, expected 16 or 32'),
-    (Servos(50, 0, (70_000,) * 16), 'servos pwm: got 70000, expected 0 to 65535'),
+    (Servos(50, 0, (70_000,) * 16), 'servos pwm: expected 0 to 65535, got 70000'),
     (Report(float('nan'), *[(0.0, 0.0, 0.0)] * 5), 'not JSON compliant')])
 def test_what_cannot_be_sent_is_refused(message, sentence):
     with pytest.raises(ValueError, match=sentence):

@@ -111,7 +111,7 @@ def test_controls_with_nan_are_seen_but_never_sent():
     controls = fdmdata.decode(bytes.fromhex(VECTORS['controls_nan_aileron']['hex']), 'bridge')
     assert math.isnan(controls.aileron)
     assert controls.throttle == 0.5
-    with pytest.raises(ValueError, match='aileron: got nan, expected a finite number'):
+    with pytest.raises(ValueError, match='aileron: expected a finite number, got nan'):
         fdmdata.encode(controls)
 
 
@@ -198,7 +198,7 @@ def test_controls_that_harm_the_simulator_are_refused(name, value):
 
 
 def test_negative_throttle_is_refused():
-    with pytest.raises(ValueError, match='throttle: got -0.5, expected 0 to 1'):
+    with pytest.raises(ValueError, match='throttle: expected 0 to 1, got -0.5'):
         fdmdata.encode(fdmdata.ControlPositions(0.0, 0.0, 0.0, -0.5))
 
 

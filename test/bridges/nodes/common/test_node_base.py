@@ -52,11 +52,11 @@ ERROR = TransitionCallbackReturn.ERROR
 class Parameters(BaseParameters):
     """One of each kind."""
 
-    rate: float = parameter(50.0, 'Updates per second.', minimum=0.0, maximum=100.0)
-    port: int = parameter(49000, 'UDP port.', minimum=1, maximum=65535)
+    rate: float = parameter(50.0, 'Updates per second.', low=0.0, high=100.0)
+    port: int = parameter(49000, 'UDP port.', low=1, high=65535)
     name: str = parameter('one', 'Its name.')
     mode: str = parameter('slow', 'How.', choices=('slow', 'fast'), live=True)
-    gain: float = parameter(1.0, 'A factor.', minimum=0.0, live=True)
+    gain: float = parameter(1.0, 'A factor.', low=0.0, live=True)
     numbers: tuple[int, ...] = parameter((), 'Some numbers.')
     lowest: float = parameter(float('nan'), 'NaN is none.')
 
@@ -160,14 +160,14 @@ def test_parameters_say_what_they_are(ros):
     ({'rate': 'often'}, "parameter rate: expected a number, got 'often'"),
     ({'rate': float('inf')}, 'rate'),
     ({'rate': True}, 'parameter rate: expected a number, got True'),
-    ({'rate': 101}, 'parameter rate: 101.0 is not in 0.0 .. 100.0'),
+    ({'rate': 101}, 'parameter rate: expected 0 to 100, got 101'),
     ({'port': 0}, 'port'),
     ({'port': '49000'}, 'port'),
     ({'port': 49000.0}, 'port'),
     ({'name': 7}, 'name'),
-    ({'mode': 'sideways'}, "parameter mode: 'sideways' is not one of slow, fast"),
+    ({'mode': 'sideways'}, "parameter mode: expected one of slow, fast, got 'sideways'"),
     ({'numbers': [1, 13]}, 'parameter numbers: 13 brings bad luck'),
-    ({'numbers': [1.0, float('nan')]}, 'parameter numbers: nan is not a finite number'),
+    ({'numbers': [1.0, float('nan')]}, 'parameter numbers: expected a finite number, got nan'),
     ({'gain': 11.0, 'mode': 'fast'}, 'do not go together'),
     ({'rats': 20.0},
      'parameter rats: node has no parameter of that name; did you mean rate?'),
@@ -224,7 +224,7 @@ def test_live_parameters_change_and_others_do_not(ros):
     assert ros.change(node, rate=50, gain=2.0).successful
     result = ros.change(node, mode='sideways')
     assert not result.successful
-    assert 'not one of slow, fast' in result.reason
+    assert 'expected one of slow, fast' in result.reason
     result = ros.change(node, mode='fast', gain=20.0)
     assert not result.successful
     assert 'do not go together' in result.reason
@@ -236,7 +236,7 @@ def test_all_parameters_may_be_set_while_unconfigured(ros):
     node = ros.start(Node, configure=False, port='a')
     result = ros.change(node, rate=200)
     assert (result.successful, result.reason) == (
-        False, 'parameter rate: 200.0 is not in 0.0 .. 100.0')
+        False, 'parameter rate: expected 0 to 100, got 200')
     # One by one, as from a file, they may not fit each other meanwhile.
     assert ros.change(node, gain=20.0).successful
     assert ros.change(node, mode='fast').successful

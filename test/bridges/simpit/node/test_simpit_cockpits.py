@@ -195,7 +195,7 @@ def test_one_process_serves_several_games_each_below_its_name(ros, plugged, tmp_
     ({'cockpits': ['']}, 'parameter cockpits: no serial port given'),
     ({'cockpits': ['pty:/tmp/panel'], 'cockpit_bauds': [0]}, '0 is not in 1 .. 4000000'),
     ({'ports': ['a__b=/dev/ttyUSB0']}, 'single underscores, and begins with a letter'),
-    ({'cockpit_rule': 'first'}, "'first' is not one of last, cockpit, stack"),
+    ({'cockpit_rule': 'first'}, "expected one of last, cockpit, stack, got 'first'"),
     ({'ports': ['left']}, "'left': expected name=port"),
     ({'ports': ['left=/dev/ttyUSB0']}, 'give either port or ports'),
 ])

@@ -15,6 +15,7 @@
 """simpit_node against every profile of plugin, through real pseudo-terminals."""
 
 import math
+import os
 import signal
 import sys
 import time
@@ -25,7 +26,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('serial', reason='pyserial is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from masked import masked
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -114,18 +115,6 @@ def connect(ros, plugin, emulated, channels=('altitude',), **parameters):
     return plugged, node
 
 
-def status(ros, name, predicate=lambda level, text, values: True):
-    """Return the next matching diagnostics status."""
-    with ros.changed:
-        start = len(ros.messages['/diagnostics'])
-
-    def found():
-        seen = ros.diagnostics(name, start)
-        return seen if seen and predicate(*seen) else None
-
-    return ros.wait_for(found, f'diagnostics of {name}')
-
-
 def values(message):
     """Return the fields of a message without its header."""
     return {
@@ -141,7 +130,6 @@ def values(message):
     *zip(PROFILES, PROFILES, strict=True),
     *((profile, 'auto') for profile in ('v0', 'v1', 'v2', 'cobs'))])
 def test_altitude_arrives_from_each_profile(ros, plugin, profile, asked):
-    ros.subscribe(DiagnosticArray, '/diagnostics')
     before = time.time_ns()
     connect(ros, plugin, profile, base_frame='capsule', frame_prefix='vessel/',
             profile=asked)
@@ -150,11 +138,11 @@ def test_altitude_arrives_from_each_profile(ros, plugin, profile, asked):
     assert message.header.frame_id == 'vessel/capsule'
     stamp = message.header.stamp.sec * 10 ** 9 + message.header.stamp.nanosec
     assert before <= stamp <= time.time_ns()
-    level, text, told = status(ros, 'peer', lambda level, *_: level == DiagnosticStatus.OK)
+    level, text, told = ros.diagnosed('peer', lambda level, *_: level == DiagnosticStatus.OK)
     assert (text, told['profile']) == ('telemetry arrives', profile)
-    level, _, told = status(ros, 'telemetry', lambda _, __, told: 'altitude: packets/s' in told)
+    level, *_ = ros.diagnosed('telemetry', lambda _, __, told: (
+        4.0 < float(told.get('altitude: packets/s', 0.0)) < 16.0))
     assert level == DiagnosticStatus.OK
-    assert 4.0 < float(told['altitude: packets/s']) < 16.0
 
 
 @pytest.mark.parametrize(('name', 'topic', 'kind', 'expected'), [
@@ -504,14 +492,12 @@ def test_controls_become_rotation_throttle_and_gear(ros, plugin, profile):
         lambda: ActionGroups('deactivate', ActionGroup.GEAR) in plugged.commands, 'gear up')
     assert plugged.commands.count(ActionGroups('activate', ActionGroup.GEAR)) == 1
     assert node.gates[''].commands == 5
-    ros.subscribe(DiagnosticArray, '/diagnostics')
-    told = status(ros, 'commands')[2]
+    told = ros.diagnosed('commands')[2]
     assert told['flaps or speedbrake, which no vessel has'] == '3'
 
 
 def test_plugins_before_0_8_have_no_axes_and_the_refusal_says_so(ros, plugin):
     plugged, node = connect(ros, plugin, 'v0')
-    ros.subscribe(DiagnosticArray, '/diagnostics')
     ros.publisher(FlightControls, 'command/controls').publish(controls(elevator=0.5))
     ros.publisher(SimpitAxes, 'command/axes').publish(masked(SimpitAxes, x=0.5))
     ros.wait_for(lambda: sum(node.refused.values()) == 2, 'the refusals')
@@ -531,8 +517,7 @@ def test_other_axes_are_sent_and_given_back_when_commands_stop(ros, plugin):
         simpit.CustomAxes(0, 0, 0, 0, 0b1001)]
     ros.wait_for(lambda: len(plugged.commands) == 6, 'the axes, and their end')
     assert plugged.commands == sent + given_back
-    ros.subscribe(DiagnosticArray, '/diagnostics')
-    assert status(ros, 'commands')[:2] == (DiagnosticStatus.WARN, 'commands stopped arriving')
+    assert ros.diagnosed('commands')[:2] == (DiagnosticStatus.WARN, 'commands stopped arriving')
 
 
 def test_axes_out_of_range_are_refused_whole(ros, plugin):
@@ -762,11 +747,9 @@ def test_auto_outside_flight_says_what_it_waits_for(ros, plugin):
     plugged = plugin('v2')
     plugged.call(plugged.session.set_flight, False)
     plugged.say(ALTITUDE)
-    ros.subscribe(DiagnosticArray, '/diagnostics')
     ros.subscribe(SimpitAltitude, 'altitude')
     ros.start(SimpitNode, port=plugged.path)
-    level, text, told = status(
-        ros, 'peer', lambda level, text, told: "set profile 'v2'" in text)
+    level, *_ = ros.diagnosed('peer', lambda level, text, told: "set profile 'v2'" in text)
     assert level == DiagnosticStatus.WARN
     response = ros.call(Trigger, 'stage', Trigger.Request())
     assert not response.success
@@ -864,25 +847,23 @@ def test_times_and_air_that_there_are_not_are_nan(ros, plugin):
 
 
 def test_channels_that_do_not_come_are_named(ros, plugin):
-    ros.subscribe(DiagnosticArray, '/diagnostics')
     plugged, _ = connect(ros, plugin, 'v2.3', channels=['altitude', 'orb*', 'velocities'])
-    level, text, told = status(ros, 'values', lambda level, *_: level == DiagnosticStatus.WARN)
+    level, text, told = ros.diagnosed('values', lambda level, *_: level == DiagnosticStatus.WARN)
     assert text.startswith('1 of 2 values do not arrive: velocities (for ')
     assert told['never came from this plugin'] == 'orbit'
     plugged.say(simpit.Velocities(1.0, 2.0, 3.0))
-    status(ros, 'values', lambda _, text, __: text == 'all 2 values arrive')
+    ros.diagnosed('values', lambda _, text, __: text == 'all 2 values arrive')
     plugged.call(plugged.session.set_flight, False)
-    status(ros, 'values', lambda _, text, __: 'outside the flight scene' in text)
+    ros.diagnosed('values', lambda _, text, __: 'outside the flight scene' in text)
 
 
 def test_missing_port_is_a_state(ros, path, plugin):
-    ros.subscribe(DiagnosticArray, '/diagnostics')
     ros.subscribe(SimpitAltitude, 'altitude')
     ros.start(SimpitNode, port=path, profile='v2')
-    level, text, _ = status(ros, 'link', lambda _, text, __: 'no such port' in text)
+    level, text, _ = ros.diagnosed('link', lambda _, text, __: 'no such port' in text)
     assert level == DiagnosticStatus.WARN
-    assert status(ros, 'telemetry')[0] == DiagnosticStatus.STALE
-    assert status(ros, 'peer')[1] == 'the serial port is not open'
+    assert ros.diagnosed('telemetry')[0] == DiagnosticStatus.STALE
+    assert ros.diagnosed('peer')[1] == 'the serial port is not open'
     response = ros.call(Trigger, 'stage', Trigger.Request())
     assert not response.success
     assert 'not open' in response.message
@@ -893,15 +874,14 @@ def test_missing_port_is_a_state(ros, path, plugin):
 @pytest.mark.parametrize('profile', PROFILES)
 def test_unplugged_and_replugged(ros, path, plugin, profile):
     plugged, node = connect(ros, plugin, profile)
-    ros.subscribe(DiagnosticArray, '/diagnostics')
     plugged.close()
-    level, _, told = status(ros, 'link', lambda level, *_: level == DiagnosticStatus.WARN)
+    level, _, told = ros.diagnosed('link', lambda level, *_: level == DiagnosticStatus.WARN)
     assert told['lost'] == '1'
     again = plugin(profile)
     again.say(simpit.Altitude(5.0, 6.0))
     assert ros.next('altitude').sea_level == 5.0
     assert again.handshakes[0] == 0
-    status(ros, 'link', lambda level, _, told: told['opened'] == '2')
+    ros.diagnosed('link', lambda level, _, told: told['opened'] == '2')
 
 
 @pytest.mark.parametrize('profile', PROFILES)
@@ -944,9 +924,8 @@ def test_silent_plugin_is_a_state(ros, path, plugin):
     plugged = plugin('v2')
     plugged.call(plugged.session.set_flight, False)
     plugged.session.port_open = False
-    ros.subscribe(DiagnosticArray, '/diagnostics')
     ros.start(SimpitNode, port=plugged.path, profile='v2')
-    level, text, _ = status(ros, 'peer', lambda _, text, __: 'no answer' in text)
+    level, text, _ = ros.diagnosed('peer', lambda _, text, __: 'no answer' in text)
     assert level == DiagnosticStatus.WARN
     assert text.count('no answer') == 1
     assert 'baud rate' in text
@@ -955,28 +934,25 @@ def test_silent_plugin_is_a_state(ros, path, plugin):
 
 def test_a_deaf_port_is_told_from_a_sound_one(ros, plugin):
     plugged, _ = connect(ros, plugin, 'v2')
-    ros.subscribe(DiagnosticArray, '/diagnostics')
-    assert status(ros, 'peer')[0] == DiagnosticStatus.OK
+    assert ros.diagnosed('peer')[0] == DiagnosticStatus.OK
     plugged.loop.call(lambda now: plugged.session.receive('serial', b'\xaa\x50\0\0', None, now))
-    _, text, _ = status(ros, 'peer', lambda level, *_: level == DiagnosticStatus.WARN)
+    _, text, _ = ros.diagnosed('peer', lambda level, *_: level == DiagnosticStatus.WARN)
     assert 'no echo comes back' in text
 
 
 def test_left_flight_scene_is_a_state(ros, plugin):
     plugged, _ = connect(ros, plugin, 'v2')
-    ros.subscribe(DiagnosticArray, '/diagnostics')
     plugged.call(plugged.session.set_flight, False)
-    level, text, _ = status(ros, 'peer', lambda level, *_: level == DiagnosticStatus.WARN)
+    level, text, _ = ros.diagnosed('peer', lambda level, *_: level == DiagnosticStatus.WARN)
     assert text.startswith('connected, but no telemetry arrives')
-    assert status(ros, 'telemetry')[0] == DiagnosticStatus.STALE
+    ros.diagnosed('telemetry', lambda level, *_: level == DiagnosticStatus.STALE)
     plugged.call(plugged.session.set_flight, True)
     ros.next('altitude')
 
 
 def test_channels_that_the_plugin_lacks_are_named(ros, plugin):
-    ros.subscribe(DiagnosticArray, '/diagnostics')
     connect(ros, plugin, 'v0', profile='auto', channels=['altitude', 'velocities'])
-    level, text, _ = status(ros, 'telemetry', lambda level, *_: level == DiagnosticStatus.WARN)
+    level, text, _ = ros.diagnosed('telemetry', lambda level, *_: level == DiagnosticStatus.WARN)
     assert text == 'arriving; this plugin does not have velocities'
 
 
@@ -985,10 +961,9 @@ def test_damaged_packets_are_counted(ros, plugin):
     recording = bytes.fromhex('aa50041600000000' + 'aa500c16' + '00' * 12)
     plugged = plugin('aa50', RecordedPlugin, recording=recording)
     ros.subscribe(SimpitVelocities, 'velocities')
-    ros.subscribe(DiagnosticArray, '/diagnostics')
     ros.start(SimpitNode, port=plugged.path, profile='v2')
     ros.next('velocities')
-    level, text, told = status(ros, 'link', lambda level, *_: level == DiagnosticStatus.WARN)
+    level, text, told = ros.diagnosed('link', lambda level, *_: level == DiagnosticStatus.WARN)
     assert '4 payload bytes, need 12' in text
     assert int(told['malformed velocities']) >= 1
 
@@ -1063,7 +1038,6 @@ def test_node_and_simulator_as_processes_survive_each_other(ros, path):
     """The simulator is frozen, killed and restarted; the node carries on."""
     pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
     ros.subscribe(SimpitAltitude, 'altitude')
-    ros.subscribe(DiagnosticArray, '/diagnostics')
 
     def simulator():
         return process('simulator', 'simpit', '--port', f'pty:{path}', '--profile', 'v2')
@@ -1072,11 +1046,14 @@ def test_node_and_simulator_as_processes_survive_each_other(ros, path):
         with simulator() as child:
             assert 1400.0 < ros.next('altitude').sea_level < 1600.0
             child.send_signal(signal.SIGSTOP)
-            status(ros, 'telemetry', lambda level, *_: level == DiagnosticStatus.STALE)
+            ros.diagnosed('telemetry', lambda level, *_: level == DiagnosticStatus.STALE)
             child.send_signal(signal.SIGCONT)
             ros.next('altitude')
             child.kill()
-            status(ros, 'link', lambda level, *_: level == DiagnosticStatus.WARN)
+            child.wait()
+            # Its name outlives it, and would be the next pseudo-terminal that any process makes.
+            os.unlink(path)
+            ros.diagnosed('link', lambda level, *_: level == DiagnosticStatus.WARN)
         with simulator():
             ros.next('altitude', 3)
             node.send_signal(signal.SIGTERM)

@@ -66,7 +66,7 @@ def test_what_is_odd_is_said(run):
     ({'params': [[[2**63]]], 'integer_width': 8, 'control': 4}, 'params: '),
     ({'params': [[['x']]]}, 'params 1 1 1: got "x", expected float'),
     ({'flags': ['odd']}, 'flags 1: got "odd", expected PacketFlag'),
-    ({'counter': -1}, 'data counter: got -1, expected 0 to 4294967295'),
+    ({'counter': -1}, 'data counter: expected 0 to 4294967295, got -1'),
 ])
 def test_json_that_makes_no_packet_says_why(run, change, text):
     good = {'message': 'data', 'counter': 1, 'control': 0, 'samples_in_payload': 1,

@@ -95,17 +95,17 @@ def test_the_ends_of_each_range_are_in_it(number, values):
     (134, row(1.0), 'row 134 is not in 0..133'),
     (256, row(1.0), 'row 256 is not in 0..133'),
     (25, row(NAN, 0.5), 'row 25: NaN before a number'),
-    (25, row(1.5), r'row 25 throttle: got 1.5, expected -1 to 1'),
-    (17, row(91.0), r'row 17 pitch: got 91.0, expected -90 to 90'),
-    (17, row(NAN, -180.5), r'row 17 roll: got -180.5, expected -180 to 180'),
-    (17, row(NAN, NAN, 360.5), r'row 17 heading: got 360.5, expected -360 to 360'),
+    (25, row(1.5), r'row 25 throttle: expected -1 to 1, got 1.5'),
+    (17, row(91.0), r'row 17 pitch: expected -90 to 90, got 91'),
+    (17, row(NAN, -180.5), r'row 17 roll: expected -180 to 180, got -180.5'),
+    (17, row(NAN, NAN, 360.5), r'row 17 heading: expected -360 to 360, got 360.5'),
     (-1, row(1.0), 'row -1 is not in 0..133'),
     (17, row(1.0, 2.0, 3.0, 4.0), 'row 17: X-Plane Connect uses only the first 3 values'),
     # What a sender aware of the shift would send.
     (20, row(0.0, 47.0, 8.0, 500.0), 'row 20: X-Plane Connect uses only the first 3 values'),
-    (20, row(91.0), 'row 20 latitude: got 91'),
-    (20, row(NAN, 180.5), 'row 20 longitude: got 180.5, expected -180 to 180'),
-    (20, row(NAN, NAN, 1e38), 'row 20 altitude in ft: got 1e.38'),
+    (20, row(91.0), 'row 20 latitude: expected -90 to 90, got 91'),
+    (20, row(NAN, 180.5), 'row 20 longitude: expected -180 to 180, got 180.5'),
+    (20, row(NAN, NAN, 1e38), 'row 20 altitude in ft: expected -2952.75'),
 ])
 def test_what_the_plugin_would_set_otherwise_is_refused(number, values, sentence):
     with pytest.raises(ValueError, match=sentence):

@@ -179,7 +179,7 @@ def test_refused_command_takes_nothing_and_sends_nothing():
     world = started(session)
     with pytest.raises(ValueError, match='cannot pause a single aircraft'):
         session.send(xpc.Simulation(103), world.now)
-    with pytest.raises(ValueError, match='throttle: got 1.1'):
+    with pytest.raises(ValueError, match='throttle: expected 0 to 1, got 1.1'):
         session.set_controls({'throttle': 1.1}, world.now)
     with pytest.raises(ValueError, match='got 256'):
         session.send(xpc.Text(0, 0, 'x' * 256), world.now)

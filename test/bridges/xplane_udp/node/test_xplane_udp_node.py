@@ -783,8 +783,8 @@ def test_port_in_use_stops_configuring(ros):
 
 
 @pytest.mark.parametrize(('parameters', 'sentence'), [
-    ({'version': '5'}, "'5' is not one of auto, 6,"),
-    ({'version': 13}, "'13' is not one of auto, 6,"),
+    ({'version': '5'}, 'expected one of auto, 6,'),
+    ({'version': 13}, 'expected one of auto, 6,'),
     ({'version': '6', 'discover': True}, 'no beacon'),
     ({'version': '9', 'datarefs': ['a']}, 'sends rows only'),
     ({'data_rows': [-1]}, 'row -1 is not in 0..200'),

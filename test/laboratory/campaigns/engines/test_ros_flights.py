@@ -35,7 +35,7 @@ from xplane_bridge.laboratory.campaigns.plan.task import Task
 from xplane_bridge.laboratory.flights.recordings.files import Recording
 from xplane_bridge.laboratory.flights.recordings.message_types import MessageTypes
 
-pytestmark = pytest.mark.xdist_group('flights')
+pytestmark = pytest.mark.xdist_group('journeys')
 
 CONTENT = {
     'duration': 2.0,

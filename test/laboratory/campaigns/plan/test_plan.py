@@ -19,6 +19,7 @@ import pytest
 from xplane_bridge.common.data import folder
 from xplane_bridge.laboratory.campaigns.plan import parameters
 from xplane_bridge.laboratory.campaigns.plan.plan import load, PlanError
+from xplane_bridge.laboratory.flights.scenario.errors import ScenarioError
 
 STEPS = 'scenarios: [steps]'
 
@@ -47,9 +48,10 @@ def written(tmp_path, text):
     (f'{STEPS}\ncontrollers: ["policy:nobody"]', r'controllers\[0\]: policy nobody: expected the'),
     (f'{STEPS}\naircraft: [c172p, c172p]', r"aircraft\[1\]: 'c172p' is there twice"),
     (f'{STEPS}\naircraft: [{{model: c172p, aircraft_path: /no}}]', 'there is no folder /no'),
-    (f'{STEPS}\nseeds: {{count: 0}}', 'seeds.count: expected at least 1, got 0'),
+    (f'{STEPS}\nseeds: {{count: 0}}', 'seeds.count: expected 1 to 10000000, got 0'),
     (f'{STEPS}\nseeds: [1.5]', r'seeds\[0\]: expected a whole number, got 1.5'),
-    (f'{STEPS}\nrequire: 95', 'require: expected at most 1, got 95'),
+    (f'{STEPS}\nrequire: 95', 'require: expected 0 to 1, got 95'),
+    (f'{STEPS}\nparameters: 3', 'parameters: expected names with values, got 3'),
     (f'{STEPS}\nparameters: {{gust: 1}}', "there is no parameter 'gust'; expected initial.NAME"),
     (f'{STEPS}\nparameters: {{wind.north: []}}', 'wind.north: expected at least one value'),
     (f'{STEPS}\nparameters: {{wind.north: [1, a]}}', 'expected either numbers or names, got both'),
@@ -74,6 +76,7 @@ def test_a_mistake_is_said_in_a_sentence(tmp_path, text, expected):
     with pytest.raises(PlanError, match=expected) as error:
         load(written(tmp_path, text))
     assert '\n' not in str(error.value)
+    assert not isinstance(error.value, ScenarioError)
 
 
 def test_a_policy_is_called_as_in_the_plan_and_flown_from_anywhere(tmp_path, monkeypatch):

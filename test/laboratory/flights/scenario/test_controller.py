@@ -20,8 +20,8 @@ import sys
 from orders import check, order_of
 import pytest
 
-from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.laboratory.flights.scenario import flown_by as controller
+from xplane_bridge.laboratory.flights.scenario.errors import ScenarioError
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
 
 ROS = controller.ros_arguments('/experiment', False, True)

@@ -168,7 +168,7 @@ def test_who_has_its_own_goals_holds_no_slot():
     ('formation: wing, statistic: rms', 'quantity: roll_deg, statistic: rms',
      "criteria[2]: unknown name 'quantity'"),
     ('formation: wing, ', '', 'what is about one aircraft belongs to the criteria of its vehicle'),
-    ('radius: 12', 'radius: 0', 'midair.radius: expected above 0, got 0'),
+    ('radius: 12', 'radius: 0', 'midair.radius: expected above 0 m, got 0'),
     ('duration: 20', 'duration: 20\nroute: {begin: 1, waypoints: [[1, 0]]}',
      "the file: unknown name 'route'"),
 ])

@@ -225,7 +225,7 @@ def test_scheduled_gains_are_flown_and_what_is_no_schedule_is_refused(ros):
     refused = ros.change(flown.node, **{'schedule.altitude': [0.0]})
     assert 'schedule: roll_to_roll_rate has 4 values, expected 2' in refused.reason
     refused = ros.change(flown.node, **{'schedule.roll_to_roll_rate': [1.0, math.nan, 3.0, 4.0]})
-    assert 'schedule.roll_to_roll_rate: nan is not a finite number' in refused.reason
+    assert 'schedule.roll_to_roll_rate: expected a finite number, got nan' in refused.reason
     assert ros.change(
         flown.node, **schedule | {'schedule.roll_to_roll_rate': [1.6] * 4}).successful
     flown.fly(1.0)

@@ -80,7 +80,8 @@ def faulty(mode):
 
 
 def test_one_that_dies_is_reported_with_code_time_and_last_words(tmp_path):
-    code, output, found = fly(tmp_path, faulty('dies'), '--lockstep')
+    code, output, found = fly(
+        tmp_path, faulty('dies'), '--sim', 'direct', '--lockstep', '--no-record')
     assert code == 1, output
     assert 'ended with exit code 3; the end of its log:\n    cannot go on: no solution' in output
     assert 'MISSED  controller: runs until the flight ends: ended with exit code 3 at' in output
@@ -96,7 +97,8 @@ def test_one_that_dies_is_reported_with_code_time_and_last_words(tmp_path):
 def test_one_that_hangs_ends_a_flight_in_lockstep_with_a_sentence(tmp_path):
     # Its first answer takes more than a second on a busy machine.
     code, output, found = fly(
-        tmp_path, faulty('hangs'), '--lockstep', '--controller-timeout', '6')
+        tmp_path, faulty('hangs'), '--sim', 'direct', '--lockstep', '--no-record',
+        '--controller-timeout', '6')
     assert code == 1, output
     assert 'experiment: the controller has not answered the state with stamp 1.0' in output
     assert 'MISSED  controller: commands until it is released: hung at 1.0 s: given up' in output
@@ -128,7 +130,8 @@ def test_one_that_runs_elsewhere_and_is_late_is_reported(tmp_path):
     with process(sys.executable, '-P', str(FAULTY), 'late', '--ros-args', '-r',
                  '__ns:=/experiment'):
         # Longer than the others: without processor time there are fewer states to be late for.
-        code, output, found = fly(tmp_path, 'external', duration=6.0, until=5.5)
+        code, output, found = fly(
+            tmp_path, 'external', '--sim', 'direct', '--no-record', duration=6.0, until=5.5)
     assert code == 1, output
     assert 'waiting for a controller that subscribes to /experiment/command/target' in output
     assert found['figures']['controller']['late'] > 10
@@ -139,7 +142,7 @@ def test_one_with_its_own_goals_is_flown_from_the_start_and_judged_by_what_it_do
     file = tmp_path / 'own.yaml'
     file.write_text(OWN)
     with process('experiment', '--scenario', str(file), '--output', str(tmp_path / 'flight'),
-                 '--controller', faulty('own'), '--no-target', '--no-picture',
+                 '--controller', faulty('own'), '--no-target', '--no-picture', '--sim', 'direct',
                  '--lockstep') as child:
         output, _ = child.communicate(timeout=120)
     assert child.returncode == 0, output

@@ -32,32 +32,32 @@ class FdmdataParameters(VehicleParameters):
 
     host: str = parameter('127.0.0.1', "Address or name of Huginn's computer.")
     data_port: int = parameter(
-        fdmdata.DATA_PORT, "Huginn's UDP port for data requests.", minimum=1,
-        maximum=65535)
+        fdmdata.DATA_PORT, "Huginn's UDP port for data requests.", low=1,
+        high=65535)
     controls_port: int = parameter(
-        fdmdata.CONTROLS_PORT, "Huginn's UDP port for controls.", minimum=1,
-        maximum=65535)
+        fdmdata.CONTROLS_PORT, "Huginn's UDP port for controls.", low=1,
+        high=65535)
     rpc_port: int = parameter(
-        RPC_PORT, 'TCP port of its XML-RPC, for the services pause and reset.', minimum=1,
-        maximum=65535)
+        RPC_PORT, 'TCP port of its XML-RPC, for the services pause and reset.', low=1,
+        high=65535)
     bind_address: str = parameter(
         '', 'Local address to send from and listen on; empty lets the routing decide.')
     gps_rate: float = parameter(
-        20.0, 'Polls of the GPS per second: fix, gps; 0 for none.', minimum=0.0, maximum=500.0,
+        20.0, 'Polls of the GPS per second: fix, gps; 0 for none.', low=0.0, high=500.0,
         live=True)
     ins_rate: float = parameter(
         20.0, 'Polls of the inertial navigation system per second: odom, ins; 0 for none.',
-        minimum=0.0, maximum=500.0, live=True)
+        low=0.0, high=500.0, live=True)
     imu_rate: float = parameter(
         50.0, 'Polls of accelerometer and gyroscope per second: imu/data; 0 for none. Each '
-        'requests the attitude too.', minimum=0.0, maximum=500.0, live=True)
+        'requests the attitude too.', low=0.0, high=500.0, live=True)
     air_data_rate: float = parameter(
         10.0, 'Polls of thermometer, pitot tube and static pressure per second: air_data, '
-        'temperature, static_pressure, dynamic_pressure; 0 for none.', minimum=0.0,
-        maximum=500.0, live=True)
+        'temperature, static_pressure, dynamic_pressure; 0 for none.', low=0.0,
+        high=500.0, live=True)
     magnetometer_rate: float = parameter(
         1.0, 'Polls of the magnetometer per second: magnetic_field; 0 for none. Huginn has none '
-        'and sends zeros, which are not published.', minimum=0.0, maximum=500.0, live=True)
+        'and sends zeros, which are not published.', low=0.0, high=500.0, live=True)
     latitude: str = parameter(
         'geodetic', "Kind of latitude on the wire: Huginn's is geocentric, though its own display "
         'treats it as geodetic. geocentric converts it.', choices=huginn.LATITUDES)

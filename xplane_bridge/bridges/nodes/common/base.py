@@ -111,7 +111,7 @@ class CaptureParameters(BaseParameters):
         'network; playing starts once the known subscriptions are matched.')
     capture_speed: float = parameter(
         1.0, 'Replay speed, a multiple of the recorded one; 0 is as fast as possible.',
-        minimum=0.0, maximum=1000.0)
+        low=0.0, high=1000.0)
 
 
 Parameters = TypeVar('Parameters', bound=BaseParameters)

@@ -23,8 +23,9 @@ from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.lifecycle import LifecycleNode
 
 from xplane_bridge.bridges.nodes.managed import parameters, qos
-from xplane_bridge.bridges.nodes.managed.parameters import BadParameterError, Declared
+from xplane_bridge.bridges.nodes.managed.parameters import Declared
 from xplane_bridge.bridges.nodes.managed.transitions import state_of, UNCONFIGURED
+from xplane_bridge.common.fields import FieldError
 from xplane_bridge.common.text import LONGEST_LINE, printable
 
 # Declared by rclpy, and live.
@@ -71,7 +72,7 @@ class ManagedParameters(LifecycleNode, Generic[Parameters]):
     def read_parameters(self) -> None:
         """Read and check all parameters. Raises ValueError."""
         if problems := [*self._problems.values(), *parameters.misspelt(self, self._table)]:
-            raise BadParameterError('; '.join(problems))
+            raise FieldError('; '.join(problems))
         for name in self._given_qos():
             given = self.get_parameter(name) if self.has_parameter(name) else (
                 self._parameter_overrides[name])
@@ -81,13 +82,13 @@ class ManagedParameters(LifecycleNode, Generic[Parameters]):
         self.check(self.parameters)
 
     def refuse_unused(self) -> None:
-        """Raise BadParameterError for a quality of service of a topic that was not made."""
+        """Raise FieldError for a quality of service of a topic that was not made."""
         later = [self.resolve_topic_name(topic) for topic in self.made_later()]
         problems = [
             qos.unused(name, self.get_name(), self._qos_used) for name in self._given_qos()
             if name not in self._qos_used and not qos.is_below(name, later)]
         if problems:
-            raise BadParameterError('; '.join(problems))
+            raise FieldError('; '.join(problems))
 
     def is_qos_given(self, topic: str) -> bool:
         """Return whether a quality of service is given for a topic."""
@@ -141,7 +142,7 @@ class ManagedParameters(LifecycleNode, Generic[Parameters]):
             for one in changes:
                 if one.type_ == one.Type.NOT_SET and not (
                         unconfigured and one.name in self._qos_set):
-                    raise BadParameterError(f'parameter {one.name}: it cannot be deleted')
+                    raise FieldError(f'parameter {one.name}: it cannot be deleted')
             if unconfigured:
                 self._set_unconfigured(changes)
             else:
@@ -177,13 +178,13 @@ class ManagedParameters(LifecycleNode, Generic[Parameters]):
             self.parameters = given
 
     def _refuse_change(self, given: Any) -> None:
-        """Raise BadParameterError if a parameter that cannot be set now would change."""
+        """Raise FieldError if a parameter that cannot be set now would change."""
         if self._declared.are_equal(self.get_parameter(given.name), given):
             return
         why = 'is used only when the node is created'
         if given.name in self._declared or qos.is_override(given.name):
             why = f'{parameters.ONLY_UNCONFIGURED}, and {self.get_name()} is {state_of(self)}'
-        raise BadParameterError(f'parameter {given.name}: it {why}')
+        raise FieldError(f'parameter {given.name}: it {why}')
 
 
 def _refused(error: ValueError) -> SetParametersResult:

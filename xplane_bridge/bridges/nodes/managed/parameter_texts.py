@@ -19,14 +19,10 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, get_args, get_type_hints
 
-from xplane_bridge.bridges.nodes.managed.parameters import (
-    BadParameterError,
-    checked,
-    name_of,
-    parsed_number,
-)
+from xplane_bridge.bridges.nodes.managed.parameters import checked, parsed_number
 from xplane_bridge.common import plain_yaml
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.fields import FieldError, name_of
+from xplane_bridge.common.text import abbreviated
 
 _TRUE = ('true', '1', 'yes', 'on')
 _FALSE = ('false', '0', 'no', 'off')
@@ -36,7 +32,7 @@ def parse(table: type[Any], texts: dict[str, str]) -> dict[str, Any]:
     """
     Return values written by people for parameters of ``table``, by name.
 
-    Raises BadParameterError.
+    Raises FieldError.
     """
     hints = get_type_hints(table)
     by_name = {name_of(item): item for item in fields(table)}
@@ -65,14 +61,14 @@ def _parsed_list(name: str, text: str, kind: type) -> list[Any]:
     except ValueError:
         found = None
     if not isinstance(found, list) or any(isinstance(one, list | dict) for one in found):
-        raise BadParameterError(
+        raise FieldError(
             f'parameter {name}: expected a list such as [a, "b[0]"], got {abbreviated(text)}')
     if kind is str:
         return [str(one) for one in found]
     values = [parsed_number(str(one)) for one in found]
     for value in values:
         if not isinstance(value, int | float) or kind is int and not isinstance(value, int):
-            raise BadParameterError(
+            raise FieldError(
                 f'parameter {name}: expected {"whole " if kind is int else ""}numbers, '
                 f'got {abbreviated(value)}')
     return [kind(value) for value in values]

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, Field, field, fields
+from dataclasses import dataclass, Field, fields
 import math
 from typing import Any, TypeVar
 
@@ -32,7 +32,15 @@ from rclpy.parameter import Parameter
 import yaml
 
 from xplane_bridge.bridges.nodes.managed import qos, registry
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.fields import (
+    as_field,
+    choice,
+    Declaration,
+    declaration_of,
+    FieldError,
+    name_of,
+    number,
+)
 from xplane_bridge.common.text import did_you_mean
 
 _HIGHEST = 1e300
@@ -47,8 +55,9 @@ def parameter(
     default: Any,
     description: str,
     *,
-    minimum: float | None = None,
-    maximum: float | None = None,
+    unit: str = '',
+    low: float | None = None,
+    high: float | None = None,
     choices: Sequence[str] = (),
     live: bool = False,
     name: str = '',
@@ -56,28 +65,17 @@ def parameter(
     refused: Mapping[str, str] | None = None,
 ) -> Any:
     """
-    Declare one parameter as a field of a frozen dataclass.
+    Declare one parameter as a field of a frozen dataclass: see common.fields.Declaration.
 
     Its type is that of ``default``; lists are given as tuples. A ``live`` parameter may change
-    in any state of the node, others only while it is unconfigured. ``name`` is given if it differs
-    from the field's. ``was`` is the name that it had in an earlier release; ``refused`` has for a
-    value that is no choice, or no longer, the reason to tell.
+    in any state of the node, others only while it is unconfigured. ``was`` is the name that it had
+    in an earlier release; ``refused`` has for a value that is no choice, or no longer, the reason
+    to tell.
     """
-    metadata = {
-        'description': description,
-        'minimum': minimum,
-        'maximum': maximum,
-        'choices': tuple(choices),
-        'live': live,
-        'name': name,
-        'was': was,
-        'refused': refused or {},
-    }
-    return field(default=default, metadata=metadata)
-
-
-class BadParameterError(ValueError):
-    """A parameter has an invalid value; the text is a sentence for the user."""
+    return as_field(
+        Declaration(default, description, type(default), unit, low, high, None, tuple(choices),
+                    name),
+        live=live, was=was, refused=refused or {})
 
 
 Table = TypeVar('Table')
@@ -112,7 +110,7 @@ def _problem(
     name = name_of(item)
     try:
         checked(item, given[name].value)
-    except BadParameterError as better:
+    except FieldError as better:
         return str(better)
     return f'parameter {name}: {error.args[0]}'
 
@@ -155,36 +153,36 @@ def renames(table: type[Any]) -> dict[str, str]:
 
 
 def read(node: Node, table: type[Table]) -> Table:
-    """Return the parameters' values. Raises BadParameterError."""
+    """Return the parameters' values. Raises FieldError."""
     given = {}
     for item in fields(table):  # type: ignore[arg-type]
         try:
             given[item.name] = node.get_parameter(name_of(item)).value
         except ParameterUninitializedException:
-            raise BadParameterError(
+            raise FieldError(
                 f'parameter {name_of(item)}: the value given has no type') from None
     return build(table, given)
 
 
 def build(table: type[Table], given: dict[str, Any]) -> Table:
-    """Return ``table`` with the values of ``given``, checked. Raises BadParameterError."""
+    """Return ``table`` with the values of ``given``, checked. Raises FieldError."""
     values = {
         item.name: checked(item, given[item.name])
         for item in fields(table)  # type: ignore[arg-type]
     }
     try:
         return table(**values)
-    except BadParameterError:
+    except FieldError:
         raise
     except ValueError as error:
-        raise BadParameterError(str(error)) from error
+        raise FieldError(str(error)) from error
 
 
 def change(table: Table, changes: Sequence[Parameter]) -> Table:
     """
     Return ``table`` with the values of ``changes``, which are of its parameters.
 
-    Raises BadParameterError.
+    Raises FieldError.
     """
     by_name = {name_of(item): item for item in fields(table)}  # type: ignore[arg-type]
     values = {item.name: getattr(table, item.name) for item in by_name.values()}
@@ -208,7 +206,7 @@ class Declared:
         return name in self and bool(self._items[name].metadata['live'])
 
     def check(self, given: Parameter) -> None:
-        """Raise BadParameterError for a value that is invalid whatever the others are."""
+        """Raise FieldError for a value that is invalid whatever the others are."""
         checked(self._items[given.name], given.value)
 
     def typed(self, given: Parameter) -> Parameter:
@@ -232,7 +230,7 @@ class Declared:
         try:
             # NaN equals NaN here.
             return repr(checked(item, old.value)) == repr(checked(item, new.value))
-        except BadParameterError:
+        except FieldError:
             return False
 
 
@@ -245,7 +243,7 @@ class Described:
     """In YAML."""
     text: str
     allowed: str
-    """Choices or range, empty if there is neither."""
+    """Choices or range, and unit; empty if there is none."""
     live: bool
 
 
@@ -255,9 +253,9 @@ def describe(table: type[Any]) -> list[Described]:
         return '.' in name_of(item) or item.name not in table.__annotations__
 
     return [
-        Described(name_of(item), _as_yaml(item.default), item.metadata['description'],
-                  _allowed(item), item.metadata['live'])
-        for item in sorted(fields(table), key=shared)
+        Described(name_of(item), _as_yaml(item.default), one.meaning,
+                  ' '.join(filter(None, (one.allowed, one.unit))), item.metadata['live'])
+        for item in sorted(fields(table), key=shared) for one in [declaration_of(item)]
     ]
 
 
@@ -284,42 +282,27 @@ def _as_yaml(default: Any) -> str:
     return text.removesuffix('...\n').strip()
 
 
-def _allowed(item: Field[Any]) -> str:
-    meta = item.metadata
-    low, high = meta['minimum'], meta['maximum']
-    if meta['choices']:
-        return f'one of {", ".join(meta["choices"])}'
-    if low is not None and high is not None:
-        return f'{low} to {high}'
-    if low is not None:
-        return f'at least {low}'
-    return '' if high is None else f'at most {high}'
-
-
-def name_of(item: Field[Any]) -> str:
-    """Return the name of the parameter that a field declares."""
-    return str(item.metadata['name'] or item.name)
-
-
 def _ros_value(default: Any) -> Any:
     return list(default) if isinstance(default, tuple) else default
 
 
 def _descriptor(item: Field[Any]) -> ParameterDescriptor:
-    meta = item.metadata
-    text = meta['description']
-    if meta['choices']:
-        text += ' One of: ' + ', '.join(meta['choices']) + '.'
+    one = declaration_of(item)
+    text = one.meaning
+    if one.unit:
+        text += f' In {one.unit}.'
+    if one.choices:
+        text += ' One of: ' + ', '.join(one.choices) + '.'
     descriptor = ParameterDescriptor(
         name=name_of(item),
         description=text,
-        additional_constraints='' if meta['live'] else ONLY_UNCONFIGURED,
+        additional_constraints='' if item.metadata['live'] else ONLY_UNCONFIGURED,
         # A YAML file may say 50 for 50.0 or for the choice '50', and an empty list has no type;
         # types are checked in checked() instead.
         dynamic_typing=isinstance(item.default, float | tuple)
-        or any(map(str.isdecimal, meta['choices'])),
+        or any(map(str.isdecimal, one.choices)),
     )
-    low, high = meta['minimum'], meta['maximum']
+    low, high = one.low, one.high
     if low is not None or high is not None:
         if isinstance(item.default, float):
             descriptor.floating_point_range = [FloatingPointRange(
@@ -335,74 +318,43 @@ def _descriptor(item: Field[Any]) -> ParameterDescriptor:
 
 
 def checked(item: Field[Any], value: Any) -> Any:
-    """Return ``value`` converted to the type of the field's default. Raises BadParameterError."""
-    name, meta, default = name_of(item), item.metadata, item.default
+    """Return ``value`` converted to the type of the field's default. Raises FieldError."""
+    one, default, where = declaration_of(item), item.default, f'parameter {name_of(item)}'
     if isinstance(default, tuple):
-        return _checked_list(name, value)
-    if isinstance(default, bool):
-        if not isinstance(value, bool):
-            raise BadParameterError(
-                f'parameter {name}: expected true or false, got {abbreviated(value)}')
-        return value
-    if isinstance(default, int | float):
-        value = _checked_number(name, default, value)
-    elif str(value) in meta['choices']:
-        value = str(value)
-    elif isinstance(value, str):
-        _check_length(name, value)
-    elif not meta['choices']:
-        raise BadParameterError(f'parameter {name}: expected a text, got {abbreviated(value)}')
-    if meta['choices'] and value not in meta['choices']:
-        why = meta['refused'].get(value, f"is not one of {', '.join(meta['choices'])}")
-        raise BadParameterError(f"parameter {name}: '{value}' {why}")
-    _check_range(name, value, meta['minimum'], meta['maximum'])
+        return _checked_list(where, value)
+    if isinstance(default, float):
+        if math.isnan(default) and isinstance(value, float) and math.isnan(value):
+            return value
+        return number(value, where, one.low, one.high, unit=one.unit, largest=_HIGHEST)
+    if one.choices:
+        if (why := item.metadata['refused'].get(str(value))) is not None:
+            raise FieldError(f"{where}: '{value}' {why}")
+        return choice(str(value), where, one.choices)
+    value = one.check(value, where)
+    if isinstance(value, str):
+        _check_length(where, value)
     return value
 
 
-def _checked_list(name: str, value: Any) -> tuple[Any, ...]:
+def _checked_list(where: str, value: Any) -> tuple[Any, ...]:
     if value is None:
         # An empty list has no type.
         value = ()
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
         value = [value]
     if len(value) > _MOST_ELEMENTS:
-        raise BadParameterError(
-            f'parameter {name}: {len(value)} elements, at most {_MOST_ELEMENTS} can be given')
-    return tuple(_element(name, element) for element in value)
-
-
-def _checked_number(name: str, default: float, value: object) -> float:
-    if isinstance(default, float):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise BadParameterError(
-                f'parameter {name}: expected a number, got {abbreviated(value)}')
-        value = float(value)
-        if math.isinf(value) or (math.isnan(value) and not math.isnan(default)):
-            raise BadParameterError(f'parameter {name}: {value} is not a finite number')
-        return value
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise BadParameterError(
-            f'parameter {name}: expected a whole number, got {abbreviated(value)}')
-    return value
-
-
-def _check_range(name: str, value: Any, low: float | None, high: float | None) -> None:
-    if (low is not None and value < low) or (high is not None and value > high):
-        raise BadParameterError(
-            f'parameter {name}: {value} is not in '
-            f'{"" if low is None else low} .. {"" if high is None else high}'
-        )
-
-
-def _check_length(name: str, value: str) -> None:
-    if len(value) > _LONGEST_TEXT:
-        raise BadParameterError(
-            f'parameter {name}: {len(value)} characters, at most {_LONGEST_TEXT} can be given')
-
-
-def _element(name: str, value: Any) -> Any:
+        raise FieldError(
+            f'{where}: {len(value)} elements, at most {_MOST_ELEMENTS} can be given')
+    return tuple(_element(where, element) for element in value)
+def _element(where: str, value: Any) -> Any:
     if isinstance(value, str):
-        _check_length(name, value)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise BadParameterError(f'parameter {name}: {value} is not a finite number')
+        _check_length(where, value)
+    if isinstance(value, float):
+        return number(value, where, largest=_HIGHEST)
     return value
+
+
+def _check_length(where: str, value: str) -> None:
+    if len(value) > _LONGEST_TEXT:
+        raise FieldError(
+            f'{where}: {len(value)} characters, at most {_LONGEST_TEXT} can be given')

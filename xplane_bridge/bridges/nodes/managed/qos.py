@@ -24,8 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from xplane_bridge.common.plain_yaml import abbreviated
-from xplane_bridge.common.text import did_you_mean
+from xplane_bridge.common.text import abbreviated, did_you_mean
 
 PREFIX = 'qos_overrides.'
 _ENTITIES = {'publisher': 'publish', 'subscription': 'subscribe to'}

@@ -20,6 +20,8 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
 
+from xplane_bridge.common.fields import name_of
+
 
 @dataclass(frozen=True, slots=True)
 class NodeEntry:
@@ -66,6 +68,6 @@ def declared_elsewhere(name: str) -> list[str]:
         except ImportError:
             # A node whose dependencies are not installed does not count.
             continue
-        if any(name == (item.metadata['name'] or item.name) for item in fields(table)):
+        if any(name == name_of(item) for item in fields(table)):
             found.append(executable)
     return found

@@ -22,7 +22,7 @@ from typing import Any
 from lifecycle_msgs.msg import Transition
 from rclpy.lifecycle import LifecycleNode
 
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.text import abbreviated
 
 UNCONFIGURED = 'unconfigured'
 # Those that a client can ask for.

@@ -46,7 +46,7 @@ class WatchdogParameters(BaseParameters):
 
     command_timeout: float = parameter(
         1.0, 'Seconds without command/controls, after the first one, until on_command_timeout '
-        'applies; 0 disables it.', minimum=0.0, maximum=3600.0, live=True)
+        'applies; 0 disables it.', low=0.0, high=3600.0, live=True)
     on_command_timeout: str = parameter(
         'neutral', 'What to do when commands stop: centre elevator, aileron and rudder; nothing; '
         'or give the controls back to the simulator.', choices=('neutral', 'hold', 'release'),
@@ -59,11 +59,11 @@ class CommandParameters(WatchdogParameters):
 
     command_lifetime: float = parameter(
         0.5, 'Seconds that a command may wait to be sent; then it is dropped and reported.',
-        minimum=0.01, maximum=60.0)
+        low=0.01, high=60.0)
     release_timeout: float = parameter(
         3.0, 'Seconds for which what was taken from the simulator is given back again and again '
         'until it shows it; deactivation waits for this. A process is given 5 s to end by launch.',
-        minimum=0.0, maximum=60.0)
+        low=0.0, high=60.0)
 
 
 def checked_controls(message: FlightControls, *, clamp: bool = False) -> Controls:

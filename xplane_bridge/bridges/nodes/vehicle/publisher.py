@@ -94,17 +94,17 @@ class TopicParameters(BaseParameters):
     position_stddev: float = parameter(
         0.0, 'Standard deviation of the horizontal position in metres; 0 for unknown. With both '
         'this and altitude_stddev the covariance of fix is "diagonal known", else "approximated".',
-        minimum=0.0)
+        low=0.0)
     altitude_stddev: float = parameter(
-        0.0, 'Standard deviation of the altitude in metres; 0 for unknown.', minimum=0.0)
+        0.0, 'Standard deviation of the altitude in metres; 0 for unknown.', low=0.0)
     velocity_stddev: float = parameter(
-        0.0, 'Standard deviation of the velocity in m/s; 0 for unknown.', minimum=0.0)
+        0.0, 'Standard deviation of the velocity in m/s; 0 for unknown.', low=0.0)
     orientation_stddev: float = parameter(
-        0.0, 'Standard deviation of the orientation in radians; 0 for unknown.', minimum=0.0)
+        0.0, 'Standard deviation of the orientation in radians; 0 for unknown.', low=0.0)
     angular_velocity_stddev: float = parameter(
-        0.0, 'Standard deviation of the angular velocity in rad/s; 0 for unknown.', minimum=0.0)
+        0.0, 'Standard deviation of the angular velocity in rad/s; 0 for unknown.', low=0.0)
     linear_acceleration_stddev: float = parameter(
-        0.0, 'Standard deviation of the specific force in m/s^2; 0 for unknown.', minimum=0.0)
+        0.0, 'Standard deviation of the specific force in m/s^2; 0 for unknown.', low=0.0)
 
     def __post_init__(self) -> None:
         """Check the datum."""

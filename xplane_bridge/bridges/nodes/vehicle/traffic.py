@@ -41,7 +41,7 @@ class TrafficParameters(BaseParameters):
     """Parameters of every node that publishes traffic."""
 
     traffic_rate: float = parameter(
-        5.0, 'Messages on traffic per second, by their stamps.', minimum=1.0, maximum=100.0,
+        5.0, 'Messages on traffic per second, by their stamps.', low=1.0, high=100.0,
         live=True)
 
 

@@ -42,9 +42,9 @@ class ViewParameters(BaseParameters):
         False, 'Move the surfaces as command/controls says, for a simulator that does not report '
         'its controls.')
     rate: float = parameter(
-        30.0, 'At most this many joint_states per second, in real time.', minimum=0.1,
-        maximum=1000.0)
+        30.0, 'At most this many joint_states per second, in real time.', low=0.1,
+        high=1000.0)
     path_spacing: float = parameter(
-        10.0, 'Metres between two positions of the path flown.', minimum=0.1, maximum=100000.0)
+        10.0, 'Metres between two positions of the path flown.', low=0.1, high=100000.0)
     path_length: int = parameter(
-        1000, 'Positions of the path flown; then the oldest ones go.', minimum=2, maximum=100000)
+        1000, 'Positions of the path flown; then the oldest ones go.', low=2, high=100000)

@@ -40,7 +40,7 @@ class SimpitParameters(CommandParameters):
         '', 'Serial port connected to the plugin: a device (/dev/serial/by-id/... keeps its '
         'name), or a pyserial URL (socket://host:port, rfc2217://host:port). Required.')
     baud: int = parameter(
-        115200, "Baud rate, as in the plugin's Settings.cfg.", minimum=1, maximum=_FASTEST)
+        115200, "Baud rate, as in the plugin's Settings.cfg.", low=1, high=_FASTEST)
     profile: str = parameter(
         AUTO, 'Version of the plugin: '
         + ', '.join(f'{profile.name} is {profile.plugins}' for profile in PROFILES.values())
@@ -67,7 +67,7 @@ class SimpitParameters(CommandParameters):
         'cockpit while it is deflected; or ROS while it commands it.', choices=RULES, live=True)
     cockpit_threshold: float = parameter(
         0.02, 'How far an axis must differ from where it stood to count as moved, as a share of '
-        'full scale: more than the noise of a potentiometer.', minimum=0.0, maximum=0.5,
+        'full scale: more than the noise of a potentiometer.', low=0.0, high=0.5,
         live=True)
     ports: tuple[str, ...] = parameter(
         (), 'Several games in one process, "name=port" each, in place of port: one node in each '

@@ -33,28 +33,96 @@ from xplane_bridge.bridges.conversions.expressions.units import find_unit, UnitC
 from xplane_bridge.bridges.conversions.topics import STATE, topic_names
 from xplane_bridge.bridges.ulyssix.conversion.quantities import FRAMES, QUANTITIES
 from xplane_bridge.common import plain_files, plain_yaml
-from xplane_bridge.common.plain_yaml import (
-    abbreviated,
+from xplane_bridge.common.fields import (
+    as_it_is,
     choice,
+    Declaration,
     FieldError,
-    Lines,
     mapping,
     number,
+    REQUIRED,
+    Table,
     text,
+    wrong_kind,
 )
-from xplane_bridge.common.text import did_you_mean
+from xplane_bridge.common.plain_yaml import Lines
+from xplane_bridge.common.text import abbreviated, did_you_mean
 
 FASTEST = 1000.0
 """The highest rate of a common topic in Hz."""
 
-_PARAMETER = ('quantity', 'unit', 'scale', 'offset', 'limits', 'warn', 'group', 'frame')
-_DERIVED = tuple(name for name in _PARAMETER if name not in ('scale', 'offset'))
 _ANY = (-math.inf, math.inf)
 # A map of a thousand parameters, a line each.
 _LARGEST_FILE = 256 * 1024
 
 
-class MapError(ValueError):
+def _read_quantity(value: Any, where: str) -> str:
+    name = text(value, where)
+    if name and name not in QUANTITIES:
+        expected = did_you_mean(name, QUANTITIES) or f'; expected one of {", ".join(QUANTITIES)}'
+        raise FieldError(f'quantity {abbreviated(name)} is unknown{expected}')
+    return name
+
+
+def _read_scale(value: Any, where: str) -> float:
+    scale = number(value, where)
+    if not scale:
+        raise FieldError(f'{where}: 0 makes every value the same')
+    return scale
+
+
+def _read_limits(value: Any, where: str) -> tuple[float, float]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise FieldError(wrong_kind(where, '[lowest, highest], null for none', value))
+    low, high = (infinite if one is None else number(one, where)
+                 for one, infinite in zip(value, _ANY, strict=True))
+    if not low < high:
+        raise FieldError(f'{where}: {low:g} is not below {high:g}; expected [lowest, highest]')
+    return low, high
+
+
+def _limits(default: str, meaning: str) -> Declaration:
+    return Declaration(default, meaning, form='[lowest, highest], `null` for none',
+                       reader=_read_limits)
+
+
+PARAMETER: Table = {
+    'quantity': Declaration(
+        '', 'what it measures, from [these](#quantities); it must fit the unit. Without, it is '
+        'converted and watched, but in no common topic', form='a quantity',
+        reader=_read_quantity),
+    'unit': Declaration(
+        '', 'of the value after `scale` and `offset`, as pint spells it; by default that of the '
+        'quantity, else as sent', form='a unit', reader=as_it_is),
+    'scale': Declaration(
+        1.0, 'value = raw × `scale` + `offset`, for raw counts, or -1 for another sign',
+        form='a number, not 0', reader=_read_scale),
+    'offset': Declaration(0.0, 'see `scale`'),
+    'limits': _limits('none', "of good values, in the parameter's own unit. Beyond: ERROR"),
+    'warn': _limits('none', 'the same, within `limits`; beyond: WARN'),
+    'group': Declaration('', 'status of `/diagnostics` that it belongs to; `parameters` by '
+                         'default', str),
+    'frame': Declaration(
+        FRAMES[0], 'of angular velocities and accelerations; by default that of the file', str,
+        choices=FRAMES)}
+"""Of a parameter in a map."""
+
+DERIVED: Table = {
+    'expression': Declaration(
+        REQUIRED, '[how it is computed](#derived-parameters) of others', str),
+    **{name: one for name, one in PARAMETER.items() if name not in ('scale', 'offset')}}
+"""Of a derived parameter."""
+
+COMMON: Table = {
+    'rate': Declaration('slowest', 'that of the slowest parameter in it, or', str,
+                        choices=('slowest',)),
+    'interpolated': Declaration(None, 'at this rate', unit='Hz', above=0.0, high=FASTEST)}
+"""Of a common topic, and of all of them."""
+
+_TOPIC = Declaration(None, 'of that topic alone', reader=as_it_is)
+
+
+class MapError(FieldError):
     """A map cannot be used; the text says in which file and line, and why."""
 
 
@@ -240,34 +308,36 @@ class _Reader:
             yield key, value
 
     def _parameter(
-        self, path: tuple[str, str], name: str, value: Any, known: Sequence[str] = _PARAMETER,
+        self, path: tuple[str, str], name: str, value: Any, known: Table = PARAMETER,
     ) -> MapEntry:
-        with self._at(*path):
-            given = mapping(value, name, optional=known)
-        with self._at(*path, 'quantity'):
-            quantity = self._quantity(given.get('quantity', ''))
+        given = self._read(path, name, value, known)
+        quantity = given.get('quantity', '')
         with self._at(*path, 'unit'):
             symbol, unit = self._unit(given.get('unit'), quantity)
-        with self._at(*path, 'scale'):
-            scale = number(given.get('scale', 1.0), 'scale')
-            if not scale:
-                raise ValueError('scale: 0 makes every value the same')
-        with self._at(*path, 'offset'):
-            offset = number(given.get('offset', 0.0), 'offset')
-        limits = self._limits(path, 'limits', given)
-        warn = self._limits(path, 'warn', given)
+        limits, warn = given.get('limits', _ANY), given.get('warn', _ANY)
         with self._at(*path, 'warn'):
             for one in warn:
                 if math.isfinite(one) and not limits[0] <= one <= limits[1]:
                     raise ValueError(f'warn: {one:g} is beyond limits, so it would never warn')
-        with self._at(*path, 'group'):
-            group = text(given.get('group', ''), 'group')
         with self._at(*path, 'frame'):
-            frame = choice(given.get('frame', self._frame), 'frame', FRAMES)
             if 'frame' in given and not (quantity and QUANTITIES[quantity].body):
                 raise ValueError('frame: only angular velocities and accelerations have one')
         return MapEntry(
-            name, quantity, symbol, unit, scale, offset, limits, warn, group, frame)
+            name, quantity, symbol, unit, given.get('scale', 1.0), given.get('offset', 0.0),
+            limits, warn, given.get('group', ''), given.get('frame', self._frame))
+
+    def _read(
+        self, path: tuple[str, ...], name: str, value: Any, known: Table
+    ) -> dict[str, Any]:
+        """Return what is given of declared fields, each checked with its own line."""
+        with self._at(*path):
+            given = mapping(value, name, optional=tuple(known))
+        found = {}
+        for field_name, one in known.items():
+            if field_name in given:
+                with self._at(*path, field_name):
+                    found[field_name] = one.check(given[field_name], field_name)
+        return found
 
     def _derived(
         self, name: str, value: Any, parameters: Sequence[MapEntry],
@@ -275,12 +345,11 @@ class _Reader:
     ) -> MapEntry:
         path = 'derived', name
         with self._at(*path):
-            given = mapping(value, name, required=('expression',), optional=_DERIVED)
+            given = mapping(value, name, required=('expression',), optional=tuple(DERIVED))
             if any(one.pattern == name for one in parameters):
                 raise ValueError('a parameter has this name too')
         one = self._parameter(
-            path, name, {key: item for key, item in given.items() if key != 'expression'},
-            _DERIVED)
+            path, name, given, DERIVED)
         with self._at(*path, 'expression'):
             try:
                 expression = Expression(text(given['expression'], 'expression'))
@@ -316,14 +385,6 @@ class _Reader:
                     raise ValueError(
                         f'the name of a derived parameter is that of its topic: {topic}')
 
-    def _quantity(self, value: Any) -> str:
-        name = text(value, 'quantity')
-        if name and name not in QUANTITIES:
-            expected = did_you_mean(name, QUANTITIES) or (
-                f'; expected one of {", ".join(QUANTITIES)}')
-            raise ValueError(f'quantity {abbreviated(name)} is unknown{expected}')
-        return name
-
     def _unit(self, value: Any, quantity: str) -> tuple[str, UnitConversion]:
         """Return a unit's name and conversion: to that of the quantity, or to SI."""
         target = QUANTITIES[quantity].unit if quantity else ''
@@ -337,41 +398,21 @@ class _Reader:
                 f'unit {symbol!r} is not {QUANTITIES[quantity].kind} (quantity {quantity})')
         return symbol, unit
 
-    def _limits(
-        self, path: tuple[str, str], name: str, given: Mapping[str, Any],
-    ) -> tuple[float, float]:
-        """Return the lowest and the highest good value; null is none."""
-        with self._at(*path, name):
-            pair = given.get(name, [None, None])
-            if not isinstance(pair, list) or len(pair) != 2:
-                raise ValueError(
-                    f'{name}: expected [lowest, highest], null for none, got {abbreviated(pair)}')
-            low, high = (
-                infinite if one is None else number(one, name)
-                for one, infinite in zip(pair, _ANY, strict=True))
-            if not low < high:
-                raise ValueError(
-                    f'{name}: {low:g} is not below {high:g}; expected [lowest, highest]')
-        return low, high
-
     def _rates(self, common: Any) -> dict[str, float]:
         """Return the rate of each common topic, 0 for the slowest parameter's."""
         with self._at('common'):
-            given = mapping(common, 'common', optional=('rate', 'interpolated', *STATE))
+            given = mapping(common, 'common', optional=(*COMMON, *STATE))
         rate = self._rate(('common',), given)
         return {
             topic: self._rate(('common', topic), given[topic]) if topic in given else rate
             for topic in STATE}
 
     def _rate(self, path: tuple[str, ...], value: Any) -> float:
-        with self._at(*path):
-            optional = ('rate', 'interpolated', *(STATE if len(path) == 1 else ()))
-            given = mapping(value, path[-1], optional=optional)
-            if 'rate' in given and 'interpolated' in given:
+        of_all = len(path) == 1
+        given = self._read(path, path[-1], value, {
+            **COMMON, **(dict.fromkeys(STATE, _TOPIC) if of_all else {})})
+        if 'rate' in given and 'interpolated' in given:
+            with self._at(*path):
                 raise ValueError('expected either "rate: slowest" or "interpolated" with Hz')
-        with self._at(*path, 'rate'):
-            choice(given.get('rate', 'slowest'), 'rate', ('slowest',))
-        if 'interpolated' not in given:
-            return 0.0
-        with self._at(*path, 'interpolated'):
-            return number(given['interpolated'], 'interpolated', above=0.0, at_most=FASTEST)
+        rate: float = given.get('interpolated', 0.0)
+        return rate

@@ -36,7 +36,7 @@ class UlyssixParameters(TopicParameters, CaptureParameters):
 
     port: int = parameter(
         0, 'UDP port that the publisher sends to. Required: there is no standard one. With '
-        'capture_file: 0 accepts the datagrams of all ports.', minimum=0, maximum=65535)
+        'capture_file: 0 accepts the datagrams of all ports.', low=0, high=65535)
     bind_address: str = parameter(
         '', 'Local address to listen on; empty for all of them, as broadcasts need. With '
         'group: address of the network interface to join on; empty for the default route.')
@@ -46,7 +46,7 @@ class UlyssixParameters(TopicParameters, CaptureParameters):
         'the publisher sends from, as host:port; empty for any.')
     receive_buffer: int = parameter(
         RECEIVE_BUFFER, 'Bytes of datagrams that the kernel is asked to buffer for the node.',
-        minimum=4096, maximum=2**30)
+        low=4096, high=2**30)
     word_order: str = parameter(
         'auto', "Which half of the packet's time is sent first: the date (first_word_high) or "
         'the clock (true_u64); auto detects it.',
@@ -58,9 +58,9 @@ class UlyssixParameters(TopicParameters, CaptureParameters):
         'auto', 'Bytes of a value in integer mode; auto detects it.', choices=('auto', '8', '4'))
     year: int = parameter(
         0, 'Year of the first packet, for recordings; 0 is the one nearest to the time of '
-        'reception.', minimum=0, maximum=_LAST_YEAR)
+        'reception.', low=0, high=_LAST_YEAR)
     utc_offset: float = parameter(
-        0.0, "Hours that the publisher's clock is ahead of UTC.", minimum=-14.0, maximum=14.0)
+        0.0, "Hours that the publisher's clock is ahead of UTC.", low=-14.0, high=14.0)
     parameter_names: tuple[str, ...] = parameter(
         (), 'Names of the parameters in order, for packets without names.')
     sample_rates: tuple[str, ...] = parameter(
@@ -70,9 +70,9 @@ class UlyssixParameters(TopicParameters, CaptureParameters):
         (), 'Names, or patterns with * and ?, of parameters to publish on samples/<name> as well.')
     max_sample_topics: int = parameter(
         200, 'Maximum number of parameters with their own topic; the publisher may name any '
-        'number of them.', minimum=1, maximum=10_000)
+        'number of them.', low=1, high=10_000)
     decimation: int = parameter(
-        1, 'Publish only every n-th sample on samples/<name>.', minimum=1, maximum=1_000_000,
+        1, 'Publish only every n-th sample on samples/<name>.', low=1, high=1_000_000,
         live=True)
     map: str = parameter(
         '', 'File (.yaml) that says what the parameters measure, in what unit, within what '
@@ -83,7 +83,7 @@ class UlyssixParameters(TopicParameters, CaptureParameters):
         'latest 0.1 s, or 1 MB of samples, after they are published.')
     constant_after: float = parameter(
         CONSTANT_AFTER, 'Seconds without a change after which the topic quality calls a parameter '
-        'constant or stuck; 0 for never.', minimum=0.0, maximum=86_400.0)
+        'constant or stuck; 0 for never.', low=0.0, high=86_400.0)
 
     def __post_init__(self) -> None:
         """Check combinations of values."""

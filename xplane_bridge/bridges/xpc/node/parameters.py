@@ -33,12 +33,12 @@ class XpcParameters(TrafficParameters, VehicleParameters):
 
     host: str = parameter('127.0.0.1', "Address or name of X-Plane's computer.")
     port: int = parameter(
-        xpc.PORT, 'UDP port of the plugin.', minimum=1, maximum=65535)
+        xpc.PORT, 'UDP port of the plugin.', low=1, high=65535)
     bind_address: str = parameter(
         '', 'Local address to send from and listen on; empty lets the routing decide.')
     rate: float = parameter(
         50.0, 'Updates per second and aircraft; 0 is one per frame of the simulator.',
-        minimum=0.0, maximum=2000.0)
+        low=0.0, high=2000.0)
     aircraft: tuple[int, ...] = parameter(
         (0,), "Numbers of the aircraft to bridge, 0..19; 0 is the user's. The others appear "
         'below aircraft_<number>/, unless namespaces says otherwise.')
@@ -50,8 +50,8 @@ class XpcParameters(TrafficParameters, VehicleParameters):
         "successive states, air data from the air at the user's aircraft.")
     max_datagrams_per_second: float = parameter(
         240.0, 'Datagrams per second to send in all. The plugin drops everything when 20 arrive '
-        'in one frame: stay well below 20 times the lowest frame rate.', minimum=10.0,
-        maximum=100000.0)
+        'in one frame: stay well below 20 times the lowest frame rate.', low=10.0,
+        high=100000.0)
     plugin: str = parameter(
         'auto', 'Version of the plugin; auto detects it, but cannot tell develop from rc6.',
         choices=('auto', *(plugin_version.value for plugin_version in PluginVersion)))
@@ -71,7 +71,7 @@ class XpcParameters(TrafficParameters, VehicleParameters):
     datarefs: tuple[str, ...] = parameter(
         (), 'Names of additional datarefs to publish on datarefs, at most 3000.', live=True)
     datarefs_rate: float = parameter(
-        10.0, 'Updates of datarefs per second.', minimum=0.01, maximum=1000.0, live=True)
+        10.0, 'Updates of datarefs per second.', low=0.01, high=1000.0, live=True)
 
     def __post_init__(self) -> None:
         """Check combinations of values."""

@@ -87,6 +87,7 @@ from xplane_bridge.bridges.xpc.protocol.wire import (
     placed,
     read_tag,
 )
+from xplane_bridge.common.fields import out_of_limits, wrong_kind
 from xplane_bridge.common.text import counted
 
 # Requests of a client; refuses what the plugin crashes on (docs/wire/xpc.md, section 9).
@@ -100,7 +101,7 @@ _Selected = TypeVar(
 
 def _check_count(what: str, count: int, low: int, high: int) -> None:
     if not low <= count <= high:
-        raise ValueError(f'{what}: got {count}, expected {low} to {high}')
+        raise ValueError(out_of_limits(what, count, low, high))
 
 
 # Length-prefixed strings.
@@ -113,7 +114,7 @@ def _pack_text(what: str, value: object) -> bytes:
 def _pack_texts(what: str, values: Iterable[str]) -> list[bytes]:
     # A lone string is iterable too, and would be sent as one name per character.
     if isinstance(values, str):
-        raise TypeError(f'{what}: got {values!r}, expected a sequence of str')
+        raise TypeError(wrong_kind(what, 'a sequence of texts', values))
     return [_pack_text(f'{what} {number}', value) for number, value in enumerate(values, 1)]
 
 
@@ -215,7 +216,7 @@ _TEXT = struct.Struct('<iiB')
 
 def _pack_screen_text(message: Text) -> bytes:
     if not isinstance(message.text, str):
-        raise TypeError(f'TEXT text: got {message.text!r}, expected a str')
+        raise TypeError(wrong_kind('TEXT text', 'a text', message.text))
     try:
         text = message.text.encode('utf-8')
     except UnicodeEncodeError:

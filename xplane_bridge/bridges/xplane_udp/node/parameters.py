@@ -44,10 +44,10 @@ class XplaneUdpParameters(TrafficParameters, VehicleParameters):
 
     host: str = parameter('127.0.0.1', "Address or name of X-Plane's computer.")
     port: int = parameter(
-        xplane_udp.PORT, 'UDP port that X-Plane listens on.', minimum=1, maximum=65535)
+        xplane_udp.PORT, 'UDP port that X-Plane listens on.', low=1, high=65535)
     peer_port: int = parameter(
         0, 'UDP port that X-Plane sends from; 0 learns it from the first reply, until X-Plane is '
-        'silent; -1 accepts any port of its computer.', minimum=-1, maximum=65535)
+        'silent; -1 accepts any port of its computer.', low=-1, high=65535)
     bind_address: str = parameter(
         '', 'Local address to send from and listen on; empty lets the routing decide.')
     discover: bool = parameter(
@@ -60,10 +60,10 @@ class XplaneUdpParameters(TrafficParameters, VehicleParameters):
         'any version.', choices=('auto', 'rows'))
     rate: float = parameter(
         50.0, 'Updates per second, by datarefs. Rows arrive as often as X-Plane is set to send '
-        'them.', minimum=1.0, maximum=1000.0)
+        'them.', low=1.0, high=1000.0)
     data_port: int = parameter(
         49003, 'Local UDP port for rows. X-Plane 6 sends to 49000 only.',
-        minimum=1, maximum=65535)
+        low=1, high=65535)
     set_data_target: bool = parameter(
         True, 'Tell X-Plane 9 and later to send rows here; false leaves that to its settings.')
     data_rows: tuple[int, ...] = parameter(
@@ -76,7 +76,7 @@ class XplaneUdpParameters(TrafficParameters, VehicleParameters):
         '6, without for 7.', choices=('auto', 'with', 'without'))
     pacing: float = parameter(
         0.01, 'Seconds between two datagrams to X-Plane, which loses some of those sent back to '
-        'back. Controls do not wait from 10 on.', minimum=0.0, maximum=1.0)
+        'back. Controls do not wait from 10 on.', low=0.0, high=1.0)
     command_rows: str = parameter(
         'trim', 'What command/controls moves in X-Plane 6 to 9: the trims, or the joystick, which '
         "locks the user's own out until X-Plane is restarted.", choices=('trim', 'joystick'))
@@ -98,13 +98,13 @@ class XplaneUdpParameters(TrafficParameters, VehicleParameters):
         '', "Address or name at which X-Plane's Web API (12.1.4 and later) is reached; empty: "
         'that of X-Plane. X-Plane serves it to its own computer only.')
     web_port: int = parameter(
-        web_api.PORT, 'TCP port of the Web API; 0 does not use it.', minimum=0, maximum=65535)
+        web_api.PORT, 'TCP port of the Web API; 0 does not use it.', low=0, high=65535)
     web_timeout: float = parameter(
         5.0, 'Seconds within which the Web API must have answered a request, and shown that a '
-        'command is released; a flight has 120.', minimum=0.1, maximum=60.0)
+        'command is released; a flight has 120.', low=0.1, high=60.0)
     web_press: float = parameter(
         0.5, 'Where wsproto is not installed: longest single press of a held command in seconds; '
-        'X-Plane releases it that soon after its end.', minimum=0.1, maximum=web_api.LONGEST_PRESS)
+        'X-Plane releases it that soon after its end.', low=0.1, high=web_api.LONGEST_PRESS)
     web_datarefs: tuple[str, ...] = parameter(
         (), 'Names of datarefs to publish on dataref_values by the WebSocket of the Web API, at '
         'most 50: doubles, whole arrays and text; name[3] is an element of an array.', live=True)
@@ -112,10 +112,10 @@ class XplaneUdpParameters(TrafficParameters, VehicleParameters):
         (), 'Names of additional datarefs to publish on datarefs, at most 1000; name[3] is an '
         'element of an array.', live=True)
     datarefs_rate: float = parameter(
-        10.0, 'Updates of datarefs per second.', minimum=1.0, maximum=1000.0, live=True)
+        10.0, 'Updates of datarefs per second.', low=1.0, high=1000.0, live=True)
     traffic: int = parameter(
         0, 'TCAS targets of X-Plane 11.50 and later to publish on traffic, from its number 1 on; '
-        '0 is none. Each is asked for by 15 datarefs.', minimum=0, maximum=MOST_TARGETS,
+        '0 is none. Each is asked for by 15 datarefs.', low=0, high=MOST_TARGETS,
         live=True)
 
     def __post_init__(self) -> None:

@@ -28,7 +28,6 @@ from pathlib import Path
 import shlex
 from typing import Any
 
-from xplane_bridge.common.fields import ScenarioError
 from xplane_bridge.laboratory.control.policy import contents
 from xplane_bridge.laboratory.control.policy.contents import digest, Files
 from xplane_bridge.laboratory.control.policy.load import find_files
@@ -39,6 +38,7 @@ from xplane_bridge.laboratory.flights.scenario.contents import (
     find_gains_files,
     find_sensors_files,
 )
+from xplane_bridge.laboratory.flights.scenario.errors import ScenarioError
 from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT, ROS_ARGUMENTS
 from xplane_bridge.laboratory.flights.scenario.start import NO_SENSORS
 

@@ -16,14 +16,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 import math
 from statistics import NormalDist
 from typing import Any
 
-from xplane_bridge.common import fields
-from xplane_bridge.common.fields import ScenarioError
+from xplane_bridge.common.fields import (
+    Declaration,
+    FieldError,
+    number,
+    read_table,
+    REQUIRED,
+    Table,
+)
 
 KINDS = ('normal', 'truncated_normal')
 
@@ -32,6 +37,19 @@ _MOST_SIGMAS = 5.0
 # Bounds between which less than this of the distribution lies are a mistake.
 _LEAST_SHARE = 1e-6
 _STANDARD = NormalDist()
+
+NORMAL: Table = {
+    'mean': Declaration(REQUIRED, 'its mean'),
+    'sigma': Declaration(
+        REQUIRED, f'its standard deviation; beyond {_MOST_SIGMAS:g} of it a value is that',
+        above=0.0)}
+"""Of ``normal``."""
+
+TRUNCATED: Table = {
+    **NORMAL,
+    'low': Declaration(REQUIRED, 'the lowest value'),
+    'high': Declaration(REQUIRED, 'the highest value, above the lowest')}
+"""Of ``truncated_normal``: nothing is outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +84,19 @@ class Normal:
 
 
 def parse(kind: str, item: Any, where: str) -> Normal:
-    """Return one of KINDS; ScenarioError says what is wrong with it."""
+    """Return one of KINDS; FieldError says what is wrong with it."""
     truncated = kind == 'truncated_normal'
-    given: Mapping[str, Any] = fields.mapping(
-        item, where, required=('mean', 'sigma', *(('low', 'high') if truncated else ())))
-    mean = fields.number(given['mean'], f'{where}.mean')
-    sigma = fields.number(given['sigma'], f'{where}.sigma', above=0.0)
+    given = read_table(TRUNCATED if truncated else NORMAL, item, where)
+    mean, sigma = given['mean'], given['sigma']
     if not truncated:
         return Normal(mean, sigma, mean - _MOST_SIGMAS * sigma, mean + _MOST_SIGMAS * sigma, False)
-    low = fields.number(given['low'], f'{where}.low')
-    high = fields.number(given['high'], f'{where}.high', above=low)
+    low, high = given['low'], number(given['high'], f'{where}.high', above=given['low'])
     near = sorted(abs(bound - mean) / sigma for bound in (low, high))
     outside = low > mean or high < mean
     share = (_STANDARD.cdf(-near[0]) - _STANDARD.cdf(-near[1]) if outside
              else 1.0 - _STANDARD.cdf(-near[0]) - _STANDARD.cdf(-near[1]))
     if share < _LEAST_SHARE:
-        raise ScenarioError(
+        raise FieldError(
             f'{where}: hardly anything of it lies in {low:g}..{high:g}, expected bounds nearer to '
             f'the mean, {mean:g}, than {_MOST_SIGMAS:g} times sigma, or wider ones')
     return Normal(mean, sigma, low, high, True)

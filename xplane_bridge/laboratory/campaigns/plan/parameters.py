@@ -36,14 +36,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 import re
 from typing import Any
 
-from xplane_bridge.common import fields, optional
-from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common import optional
+from xplane_bridge.common.fields import (
+    as_it_is,
+    Declaration,
+    FieldError,
+    items,
+    mapping,
+    number,
+    read_table,
+    REQUIRED,
+    Table,
+)
+from xplane_bridge.common.text import abbreviated
 from xplane_bridge.laboratory.campaigns.plan import normal
 from xplane_bridge.laboratory.campaigns.plan.normal import Normal
 from xplane_bridge.laboratory.flights.scenario import quantities
@@ -65,6 +75,24 @@ _EXPECTED = (
     f'{", ".join(f"turbulence.{name}" for name in _TURBULENCE)}, '
     f'{", ".join(f"{name}.at" for name in FAILURES)}, sensors, duration, or a value of an event '
     'or a vehicle such as events.1.change.altitude, vehicles.1.initial.airspeed')
+
+
+RANGE: Table = {
+    'low': Declaration(REQUIRED, 'its lower end', name='from'),
+    'high': Declaration(REQUIRED, 'its upper end, above the lower', name='to'),
+    'steps': Declaration(
+        None, 'so many values, evenly spaced, both ends included; without, it is sampled', int,
+        low=2, high=_MOST_STEPS),
+    'whole': Declaration(
+        False, 'whether whole numbers are sampled, both ends included; otherwise they are evenly '
+        'distributed', bool)}
+"""Of a range."""
+
+_FORMS: Table = {
+    **{name: replace(one, default=None) for name, one in RANGE.items()},
+    'any_of': Declaration(None, 'sampled, each as often', form='a list', reader=items),
+    **{kind: Declaration(None, 'sampled, normally distributed', reader=as_it_is)
+       for kind in normal.KINDS}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,35 +143,32 @@ class PlanParameter:
 
 
 def parse(name: Any, item: Any) -> PlanParameter:
-    """Return a parameter of a plan; ScenarioError says what is wrong with it."""
+    """Return a parameter of a plan; FieldError says what is wrong with it."""
     where = f'parameters.{name}'
     if not isinstance(name, str) or not (_OF_SCENARIO.match(name) or name in _shorthands()):
-        raise ScenarioError(f'parameters: there is no parameter {abbreviated(name)}; {_EXPECTED}')
+        raise FieldError(f'parameters: there is no parameter {abbreviated(name)}; {_EXPECTED}')
     if isinstance(item, list):
         return PlanParameter(name, _values(item, where))
     if not isinstance(item, Mapping):
         return PlanParameter(name, _values([item], where))
-    given = fields.mapping(
-        item, where, optional=('from', 'to', 'steps', 'whole', 'any_of', *normal.KINDS))
+    given = read_table(_FORMS, item, where)
     if kind := next((kind for kind in normal.KINDS if kind in given), ''):
-        fields.mapping(item, where, required=(kind,))
+        mapping(item, where, required=(kind,))
         found = normal.parse(kind, given[kind], f'{where}.{kind}')
         return PlanParameter(name, low=found.low, high=found.high, normal=found)
     if 'any_of' in given:
-        fields.mapping(item, where, required=('any_of',))
-        return PlanParameter(name, choices=_values(
-            fields.items(given['any_of'], f'{where}.any_of'), f'{where}.any_of'))
-    fields.mapping(item, where, required=('from', 'to'), optional=('steps', 'whole'))
-    low = fields.number(given['from'], f'{where}.from')
-    high = fields.number(given['to'], f'{where}.to', above=low)
-    whole = fields.boolean(given.get('whole', False), f'{where}.whole')
+        mapping(item, where, required=('any_of',))
+        return PlanParameter(name, choices=_values(given['any_of'], f'{where}.any_of'))
+    given = read_table(RANGE, item, where)
+    low, high, whole = given['low'], given['high'], given.get('whole', False)
+    number(high, f'{where}.to', above=low)
     if whole and not (low.is_integer() and high.is_integer()):
-        raise ScenarioError(f'{where}: expected whole numbers, got {low:g} to {high:g}')
+        raise FieldError(f'{where}: expected whole numbers, got {low:g} to {high:g}')
     if 'steps' not in given:
         return PlanParameter(name, low=low, high=high, whole=whole)
     if whole:
-        raise ScenarioError(f'{where}: "whole" belongs to what is sampled; omit it or "steps"')
-    steps = whole_number(given['steps'], f'{where}.steps', 2, _MOST_STEPS)
+        raise FieldError(f'{where}: "whole" belongs to what is sampled; omit it or "steps"')
+    steps = given['steps']
     return PlanParameter(name, tuple(
         high if n == steps - 1 else low + (high - low) * n / (steps - 1) for n in range(steps)))
 
@@ -160,14 +185,6 @@ def parameter_unit(name: str) -> str:
     return quantities.unit_of(last)
 
 
-def whole_number(value: Any, where: str, at_least: int, at_most: int) -> int:
-    """Return a whole number within limits; ScenarioError otherwise."""
-    number = fields.number(value, where, at_least=at_least, at_most=at_most)
-    if not isinstance(value, int):
-        raise ScenarioError(f'{where}: expected a whole number, got {abbreviated(value)}')
-    return int(number)
-
-
 def _with_plant(initial: Mapping[str, Any], name: str, value: Value) -> dict[str, Any]:
     return {**initial, 'plant': {**initial.get('plant', {}), name: value}}
 
@@ -177,19 +194,19 @@ def _shorthands() -> list[str]:
             *(f'{name}.at' for name in FAILURES)]
 
 
-def _values(items: Sequence[Any], where: str) -> tuple[Value, ...]:
+def _values(given: Sequence[Any], where: str) -> tuple[Value, ...]:
     # A dict is quick to look in, and in order.
     found: dict[Value, None] = {}
-    for n, item in enumerate(items):
+    for n, item in enumerate(given):
         if not isinstance(item, str):
-            item = fields.number(item, f'{where}[{n}]')
+            item = number(item, f'{where}[{n}]')
         if item in found:
-            raise ScenarioError(f'{where}[{n}]: {abbreviated(item)} is there twice')
+            raise FieldError(f'{where}[{n}]: {abbreviated(item)} is there twice')
         found[item] = None
     if not found:
-        raise ScenarioError(f'{where}: expected at least one value')
+        raise FieldError(f'{where}: expected at least one value')
     if len({isinstance(item, str) for item in found}) > 1:
-        raise ScenarioError(f'{where}: expected either numbers or names, got both')
+        raise FieldError(f'{where}: expected either numbers or names, got both')
     return tuple(found)
 
 
@@ -231,7 +248,7 @@ def apply(content: Mapping[str, Any], given: Mapping[str, Value]) -> dict[str, A
     Return the content of a scenario's file with parameters in it.
 
     wind and turbulence change all such events; without one there is one from the start. A failure
-    is moved to its time, or added. Raises ScenarioError for a parameter that the scenario has not.
+    is moved to its time, or added. Raises FieldError for a parameter that the scenario has not.
     """
     changed: dict[str, Any] = deepcopy(dict(content))
     # Before the others: these may add events or remove some.
@@ -240,7 +257,7 @@ def apply(content: Mapping[str, Any], given: Mapping[str, Value]) -> dict[str, A
         if name in _shorthands():
             events = changed.get('events')
             if not isinstance(events, list):
-                raise ScenarioError(f'parameters.{name}: the scenario has no list of events')
+                raise FieldError(f'parameters.{name}: the scenario has no list of events')
             if kind in ('wind', 'turbulence'):
                 _weather(events, kind, rest, value)
             else:
@@ -279,7 +296,7 @@ def _put(content: dict[str, Any], name: str, value: Value) -> None:
         if not isinstance(inside, list | dict) or (
                 key not in inside if isinstance(inside, dict) else
                 not isinstance(key, int) or key >= len(inside)):
-            raise ScenarioError(
+            raise FieldError(
                 f'parameters.{name}: the scenario has no {part!r} there, expected '
                 + (', '.join(map(str, inside)) if isinstance(inside, dict) else
                    f'a number below {len(inside)}' if isinstance(inside, list) else 'no more'))

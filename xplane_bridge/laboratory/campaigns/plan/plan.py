@@ -33,9 +33,18 @@ import os
 import shlex
 from typing import Any
 
-from xplane_bridge.common import fields, plain_files, plain_yaml
+from xplane_bridge.common import plain_files, plain_yaml
 from xplane_bridge.common.data import folder
-from xplane_bridge.common.fields import DAY, ScenarioError
+from xplane_bridge.common.fields import (
+    as_it_is,
+    DAY,
+    Declaration,
+    FieldError,
+    read_table,
+    REQUIRED,
+    Table,
+    wrong_kind,
+)
 from xplane_bridge.laboratory.campaigns.plan import contents, parameters, sections
 from xplane_bridge.laboratory.campaigns.plan.parameters import PlanParameter, Samples, Value
 from xplane_bridge.laboratory.campaigns.plan.sections import (
@@ -66,7 +75,7 @@ from xplane_bridge.laboratory.flights.recordings import written
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario import scenario
 from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT
-from xplane_bridge.laboratory.flights.scenario.scenario import read_physics_rate
+from xplane_bridge.laboratory.flights.scenario.scenario import PHYSICS_RATE
 from xplane_bridge.laboratory.flights.scenario.untargeted import untargeted
 
 # A flight in one process takes a second or two; through ROS, half a minute.
@@ -75,12 +84,45 @@ _TIME_LIMIT = 600.0
 _MOST_DRAWN = 20_000_000
 # What computes a flight, besides this package.
 _LIBRARIES = ('jsbsim', 'numpy', 'onnxruntime')
-_SECTIONS = (
-    'description', 'simulators', 'controllers', 'aircraft', 'parameters', 'sampling', 'seeds',
-    'time_limit', 'require', 'record', 'physics_rate')
+
+PLAN: Table = {
+    'scenarios': Declaration(
+        REQUIRED, '[scenarios](scenarios.md) of this package, or files, which may be relative to '
+        'the plan', form='a list of names', reader=as_it_is),
+    'description': Declaration('', 'any text', reader=as_it_is, form='a text'),
+    'simulators': Declaration(
+        (CORE,), '`core`, or simulators with simulated time: `xpc`, `xplane12`, `xplane11`, '
+        '`xplane9`, `xplane6`, `direct`', form='a list of names', reader=as_it_is),
+    'controllers': Declaration(
+        (AUTOPILOT,), '`autopilot`; `policy:NAME`, `policy:file.onnx`, '
+        '`policy:file.py:attribute`, `policy:package.module:attribute`; or a command line '
+        'that starts [your controller](controllers.md) (through ROS only)', form='a list',
+        reader=as_it_is),
+    'aircraft': Declaration(
+        None, "JSBSim models, or [more of them](#an-aircraft); by default the scenario's",
+        form='a list', reader=as_it_is),
+    'parameters': Declaration(
+        None, '[what is varied](#parameters)', form='names with values', reader=as_it_is),
+    'sampling': Declaration(
+        None, '[how sampled parameters are drawn](#sampling)', reader=as_it_is),
+    'seeds': Declaration(
+        (0,), '[random seeds](#seeds) of turbulence and sensors',
+        form='a list, or `{first: 1, count: 500}`', reader=as_it_is),
+    'time_limit': Declaration(
+        _TIME_LIMIT, "of the wall's time, after which a flight is ended, and "
+        '[lost](#flights-that-are-lost)', unit='s', above=0.0, high=DAY),
+    'physics_rate': replace(PHYSICS_RATE, meaning=(
+        '[steps](aircraft.md#steps-per-second) of the simulated aircraft, in place of the '
+        "scenarios'; 0 leaves it to them")),
+    'require': Declaration(
+        0.0, 'the pass rate that each controller needs: the exit code', low=0.0, high=1.0),
+    'record': Declaration(
+        RecordedFlights(''), '[the time series of each flight](#recordings)',
+        form='`mcap`, `parquet`, or `{format: …}`', reader=sections.read_recorded)}
+"""The sections of a plan."""
 
 
-class PlanError(ValueError):
+class PlanError(FieldError):
     """A plan cannot be used; the text says why."""
 
 
@@ -110,7 +152,7 @@ class Plan:
     seeds: Sequence[int]
     time_limit: float
     require: float
-    record: RecordedFlights = RecordedFlights()
+    record: RecordedFlights = RecordedFlights('')
     physics_rate: int = 0
 
     def __len__(self) -> int:
@@ -324,21 +366,22 @@ def load(name: str) -> Plan:
     try:
         found = _parse(name, path, source, content)
         _check(found)
-    except (ImportError, ScenarioError) as error:
+    except (ImportError, FieldError) as error:
         raise PlanError(f'{path}: {error}') from None
     return found
 
 
 def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
-    top = fields.mapping(content, 'the file', required=('scenarios',), optional=_SECTIONS)
+    top = read_table(PLAN, content)
     folder = os.path.dirname(os.path.abspath(path))
     seeds = sections.read_seeds(top.get('seeds', [0]))
-    varied = _parameters(fields.mapping(
-        top.get('parameters', {}), 'parameters', optional=tuple(top.get('parameters', ()))),
-        len(seeds))
+    given = top.get('parameters', {})
+    if not isinstance(given, Mapping):
+        raise FieldError(wrong_kind('parameters', 'names with values', given))
+    varied = _parameters(given, len(seeds))
     sampled = [one.name for one in varied if one.is_sampled]
     if sampled and 'sampling' not in top:
-        raise ScenarioError(f'sampling is missing: {", ".join(sampled)} are sampled')
+        raise FieldError(f'sampling is missing: {", ".join(sampled)} are sampled')
     return Plan(
         name=os.path.splitext(os.path.basename(path))[0], file=name,
         origin=os.path.abspath(path), source=source,
@@ -358,11 +401,10 @@ def _parse(name: str, path: str, source: bytes, content: Any) -> Plan:
         sampling=sections.read_sampling(
             top['sampling'], sampled, len(seeds)) if 'sampling' in top else Sampling(),
         seeds=seeds,
-        time_limit=fields.number(
-            top.get('time_limit', _TIME_LIMIT), 'time_limit', above=0.0, at_most=DAY),
-        require=fields.number(top.get('require', 0.0), 'require', at_least=0.0, at_most=1.0),
-        record=sections.read_recorded(top['record']) if 'record' in top else RecordedFlights(),
-        physics_rate=read_physics_rate(top))
+        time_limit=top.get('time_limit', _TIME_LIMIT),
+        require=top.get('require', 0.0),
+        record=top.get('record', RecordedFlights('')),
+        physics_rate=top.get('physics_rate', 0))
 
 
 def _parameters(given: Mapping[str, Any], seeds: int) -> tuple[PlanParameter, ...]:
@@ -378,12 +420,12 @@ def _parameters(given: Mapping[str, Any], seeds: int) -> tuple[PlanParameter, ..
 
 def _bound(flights: int) -> None:
     if flights > sections.MOST_FLIGHTS:
-        raise ScenarioError(
+        raise FieldError(
             f'it has {flights} flights, expected at most {sections.MOST_FLIGHTS}')
 
 
 def _check(plan: Plan) -> None:
-    """Raise ScenarioError for flights that are not possible, as far as the plan tells."""
+    """Raise FieldError for flights that are not possible, as far as the plan tells."""
     _bound(len(plan))
     keep = Keep(f'flight.{plan.record.format}' if plan.record.format else '')
     if keep.recording:
@@ -391,7 +433,7 @@ def _check(plan: Plan) -> None:
     draws = (plan.sampling.count or len(plan.seeds)) * sum(
         one.is_sampled for one in plan.parameters)
     if draws > _MOST_DRAWN:
-        raise ScenarioError(
+        raise FieldError(
             f'sampling: {draws} numbers are drawn, expected at most {_MOST_DRAWN}')
     first: dict[str, Value] = {one.name: one.extremes()[0] for one in plan.parameters}
     corners = [first, *(
@@ -405,9 +447,9 @@ def _check(plan: Plan) -> None:
                     order = make_order(found, simulator, controller.flown)
                     if sentences := refusals(replace(order, keep=keep), load_policies=False):
                         raise OrderError(list(map(sections.to_plan_words, sentences)))
-            except ScenarioError as error:
+            except FieldError as error:
                 values = ', '.join(f'{name} {value}' for name, value in given.items())
-                raise ScenarioError(
+                raise FieldError(
                     f'scenario {flown.name}{f" with {values}" if values else ""}: {error}'
                 ) from None
 

@@ -22,12 +22,27 @@ import os
 import re
 from typing import Any, NamedTuple, TypeVar
 
-from xplane_bridge.common import fields, plain_yaml
-from xplane_bridge.common.fields import LARGEST_SEED, ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common import plain_yaml
+from xplane_bridge.common.fields import (
+    as_it_is,
+    choice,
+    Declaration,
+    declared,
+    FieldError,
+    in_file,
+    items,
+    LARGEST_SEED,
+    read,
+    read_table,
+    REQUIRED,
+    Table,
+    text,
+    whole,
+)
+from xplane_bridge.common.text import abbreviated
 from xplane_bridge.laboratory.campaigns.plan import contents
 from xplane_bridge.laboratory.campaigns.plan.contents import POLICY
-from xplane_bridge.laboratory.campaigns.plan.parameters import METHODS, whole_number
+from xplane_bridge.laboratory.campaigns.plan.parameters import METHODS
 from xplane_bridge.laboratory.control.policy.contents import digest
 from xplane_bridge.laboratory.control.policy.load import absolute
 from xplane_bridge.laboratory.flights.order import CORE, DIRECT, goes_in_lockstep
@@ -86,15 +101,18 @@ class PlannedAircraft(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordedFlights:
-    """
-    Which flights are recorded in which format: of the first ``at_most`` of the plan.
+    """Which flights are recorded in which format; without a format none is."""
 
-    All of them, or with ``missed`` those that did not pass.
-    """
+    format: str = declared(REQUIRED, 'of each recording', choices=tuple(FORMATS))
+    flights: str = declared('all', 'which are kept', choices=('all', 'missed'))
+    at_most: int = declared(
+        MOST_RECORDED, 'of the first so many of the plan: a minute takes one to three MB', low=1,
+        high=MOST_FLIGHTS)
 
-    format: str = ''
-    missed: bool = False
-    at_most: int = MOST_RECORDED
+    @property
+    def missed(self) -> bool:
+        """Return whether only those that did not pass are kept."""
+        return self.flights == 'missed'
 
     def of(self, flight: int) -> str:
         """Return the format of a flight's recording, '' if it is not recorded."""
@@ -103,11 +121,31 @@ class RecordedFlights:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How sampled parameters are drawn: how often (0: once for each seed), and by which seed."""
+    """How sampled parameters are drawn."""
 
-    method: str = METHODS[0]
-    count: int = 0
-    seed: int = 0
+    method: str = declared(
+        METHODS[0], 'that of `scipy.stats.qmc`, or independent random numbers', choices=METHODS)
+    count: int = declared(
+        0, 'how many points are drawn, each flown with all seeds; 0 is one for each seed', low=1,
+        high=MOST_FLIGHTS)
+    seed: int = declared(0, 'random seed of the points', low=0, high=LARGEST_SEED)
+
+
+AIRCRAFT: Table = {
+    'model': Declaration(REQUIRED, 'one of JSBSim, or of the folder', reader=as_it_is,
+                         form='a name'),
+    'path': Declaration(
+        '', 'of your own aircraft; it may be relative to the plan', str, name='aircraft_path',
+        form='a folder'),
+    'gains': Declaration(
+        '', '[those of another](aircraft.md#shipped-gains)', str, form='a name or a file')}
+"""Of an aircraft with more than its model."""
+
+SEEDS: Table = {
+    'first': Declaration(1, 'the first', int, low=0, high=LARGEST_SEED),
+    'count': Declaration(
+        REQUIRED, 'how many, from the first on', int, low=1, high=MOST_FLIGHTS)}
+"""Of seeds that follow one another."""
 
 
 def to_plan_words(sentence: str) -> str:
@@ -118,29 +156,27 @@ def to_plan_words(sentence: str) -> str:
 def each(value: Any, where: str, parse: Callable[[Any, str], T]) -> tuple[T, ...]:
     """Return the parsed items of a list that has at least one, none of them twice."""
     found: list[T] = []
-    items = fields.items(value, where)
-    if len(items) > _MOST_ITEMS:
-        raise ScenarioError(f'{where}: expected at most {_MOST_ITEMS}, got {len(items)}')
-    for n, item in enumerate(items):
+    given = items(value, where)
+    if len(given) > _MOST_ITEMS:
+        raise FieldError(f'{where}: expected at most {_MOST_ITEMS}, got {len(given)}')
+    for n, item in enumerate(given):
         one = parse(item, f'{where}[{n}]')
         if one in found:
-            raise ScenarioError(f'{where}[{n}]: {abbreviated(item)} is there twice')
+            raise FieldError(f'{where}[{n}]: {abbreviated(item)} is there twice')
         found.append(one)
     if not found:
-        raise ScenarioError(f'{where}: expected at least one')
+        raise FieldError(f'{where}: expected at least one')
     return tuple(found)
 
 
 def read_scenario(item: Any, where: str, folder: str) -> PlannedScenario:
     """Return a scenario by name, or by a file, which may be relative to the plan's ``folder``."""
-    name = fields.text(item, where)
+    name = text(item, where)
     beside = os.path.join(folder, name)
-    try:
+    with in_file(where):
         path = scenario.find(beside if os.path.isfile(beside) else name)
         # Whatever is wrong with it is said by its own reader.
         scenario.load(path)
-    except ScenarioError as error:
-        raise ScenarioError(f'{where}: {error}') from None
     return PlannedScenario(
         os.path.splitext(os.path.basename(path))[0], _with_texts(plain_yaml.load_file(path)))
 
@@ -155,10 +191,10 @@ def _with_texts(value: Any) -> Any:
 def read_simulator(item: Any, where: str) -> str:
     """Return the name of a simulator that can be flown in lockstep, or core."""
     if isinstance(item, str) and item in NO_SIMULATORS:
-        raise ScenarioError(f'{where}: {no_simulator(item)}')
-    name = fields.choice(item, where, (CORE, *SIMULATORS, DIRECT))
+        raise FieldError(f'{where}: {no_simulator(item)}')
+    name = choice(item, where, (CORE, *SIMULATORS, DIRECT))
     if name != CORE and not goes_in_lockstep(name):
-        raise ScenarioError(
+        raise FieldError(
             f'{where}: {name} has no time in its protocol, so no flight on it is flown the same '
             'way again')
     return name
@@ -166,82 +202,69 @@ def read_simulator(item: Any, where: str) -> str:
 
 def read_controller(item: Any, where: str) -> Controller:
     """Return autopilot, a policy, or a command, with its files' digest; nothing is run."""
-    name = fields.text(item, where).strip()
+    name = text(item, where).strip()
     if not name or name == controller.EXTERNAL:
-        raise ScenarioError(
+        raise FieldError(
             f'{where}: expected {controller.AUTOPILOT}, {POLICY}REFERENCE or a command line, got '
             f'{abbreviated(item)}')
     if _IS_POLICY.fullmatch(name):
-        raise ScenarioError(f'{where}: {name} is no command line: write {POLICY}{name}')
+        raise FieldError(f'{where}: {name} is no command line: write {POLICY}{name}')
     if not name.startswith(POLICY):
         return Controller(name, digest(contents.find_controller_files(name)), name)
     flown = f'{POLICY}{absolute(name.removeprefix(POLICY))}'
     try:
         return Controller(name, digest(contents.find_controller_files(flown)), flown)
     except ValueError as error:
-        raise ScenarioError(f'{where}: {error}') from None
+        raise FieldError(f'{where}: {error}') from None
 
 
 def read_aircraft(item: Any, where: str, folder: str) -> PlannedAircraft:
     """Return an aircraft: a JSBSim model, or one with the folder it is in."""
     if isinstance(item, Mapping):
-        given = fields.mapping(
-            item, where, required=('model',), optional=('aircraft_path', 'gains'))
-        path = os.path.expanduser(fields.text(given.get('aircraft_path', ''),
-                                              f'{where}.aircraft_path'))
+        given = read_table(AIRCRAFT, item, where)
+        path = os.path.expanduser(given.get('path', ''))
         if path and not os.path.isdir(path := os.path.abspath(os.path.join(folder, path))):
-            raise ScenarioError(f'{where}.aircraft_path: there is no folder {path}')
-        named = fields.text(given.get('gains', ''), f'{where}.gains')
+            raise FieldError(f'{where}.aircraft_path: there is no folder {path}')
+        named = given.get('gains', '')
         if os.path.isfile(file := os.path.join(folder, os.path.expanduser(named))):
             named = os.path.abspath(file)
         return PlannedAircraft(
             read_aircraft(given['model'], f'{where}.model', folder).model, path, named)
     # A model's name may look like a number: 737.
     if not isinstance(item, str | int) or isinstance(item, bool):
-        raise ScenarioError(f'{where}: expected the name of a model, got {abbreviated(item)}')
+        raise FieldError(f'{where}: expected the name of a model, got {abbreviated(item)}')
     return PlannedAircraft(str(item), '')
 
 
 def read_seeds(item: Any) -> Sequence[int]:
     """Return random seeds: of a list, or ``count`` from ``first`` on."""
     if isinstance(item, Mapping):
-        given = fields.mapping(item, 'seeds', required=('count',), optional=('first',))
-        first = whole_number(given.get('first', 1), 'seeds.first', 0, LARGEST_SEED)
-        count = whole_number(given['count'], 'seeds.count', 1, MOST_FLIGHTS)
+        given = read_table(SEEDS, item, 'seeds')
+        first, count = given.get('first', 1), given['count']
         if first + count - 1 > LARGEST_SEED:
-            raise ScenarioError(f'seeds: the last is {first + count - 1}, expected at most '
+            raise FieldError(f'seeds: the last is {first + count - 1}, expected at most '
                                 f'{LARGEST_SEED}')
         return range(first, first + count)
     if isinstance(item, int):
-        raise ScenarioError(
+        raise FieldError(
             f'seeds: expected a list, or {{first: 1, count: {item}}}, got {abbreviated(item)}')
-    return each(item, 'seeds', lambda one, where: whole_number(one, where, 0, LARGEST_SEED))
+    return each(item, 'seeds', lambda one, where: whole(one, where, 0, LARGEST_SEED))
 
 
-def read_recorded(item: Any) -> RecordedFlights:
+def read_recorded(item: Any, where: str) -> RecordedFlights:
     """Return which flights are recorded: a format, or with which flights."""
-    given = fields.mapping(item if isinstance(item, Mapping) else {'format': item}, 'record',
-                           required=('format',), optional=('flights', 'at_most'))
-    return RecordedFlights(
-        fields.choice(given['format'], 'record.format', tuple(FORMATS)),
-        fields.choice(given.get('flights', 'all'), 'record.flights', ('all', 'missed')) == (
-            'missed'),
-        whole_number(given.get('at_most', MOST_RECORDED), 'record.at_most', 1, MOST_FLIGHTS))
+    return read(RecordedFlights, item if isinstance(item, Mapping) else {'format': item}, where)
 
 
 def read_sampling(item: Any, sampled: Sequence[str], seeds: int) -> Sampling:
     """Return how the ``sampled`` parameters are drawn; once for each seed unless it says."""
-    given = fields.mapping(item, 'sampling', optional=('method', 'count', 'seed'))
+    found = read(Sampling, item, 'sampling')
     if not sampled:
-        raise ScenarioError('sampling: no parameter is sampled, that is, has "from" and "to" '
+        raise FieldError('sampling: no parameter is sampled, that is, has "from" and "to" '
                             'without "steps", or "any_of"')
-    method = fields.choice(given.get('method', METHODS[0]), 'sampling.method', METHODS)
-    count = (whole_number(given['count'], 'sampling.count', 1, MOST_FLIGHTS)
-             if 'count' in given else 0)
-    drawn = count or seeds
-    if method == 'sobol' and drawn & (drawn - 1):
-        raise ScenarioError(
-            f'{"sampling.count" if count else "seeds"}: expected a power of 2, without which '
-            f'points of Sobol are not balanced, got {drawn}')
-    return Sampling(method, count, whole_number(
-        given.get('seed', 0), 'sampling.seed', 0, LARGEST_SEED))
+    drawn = found.count or seeds
+    if found.method == 'sobol' and drawn & (drawn - 1):
+        raise FieldError(
+            f'{"sampling.count" if found.count else "seeds"}: expected a power of 2, without '
+            f'which points of Sobol are not balanced, got {drawn}')
+    return found

@@ -20,6 +20,7 @@ from dataclasses import dataclass, fields
 import math
 from pathlib import Path
 
+from xplane_bridge.common.fields import declared, REQUIRED
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 
 GROUP = 'performance'
@@ -29,33 +30,38 @@ GROUP = 'performance'
 @dataclass(frozen=True, slots=True)
 class Performance:
     """
-    Speeds (m/s, calibrated), attitudes (rad) and controls of take-off and landing.
+    Speeds (calibrated), attitudes and controls of take-off and landing.
 
-    ``rest_height`` (m) is that of the centre of gravity above the ground and ``rest_pitch`` the
-    pitch, both standing; the main wheels are ``wheels_forward`` and ``wheels_down`` (m) of the
-    centre of gravity. With ``touch_down_pitch`` all wheels touch a runway together, unloaded, and
-    with ``highest_pitch`` something else than the main wheels. ``steering`` (1/m) is the yaw rate
-    per ground speed with full rudder, at taxi speed. ``climb_pitch`` climbs at climb_speed with
-    full throttle. There are no defaults: no aircraft takes off and lands by numbers of another
-    one. laboratory/envelope/runway_performance.py finds them.
+    There are no defaults: no aircraft takes off and lands by numbers of another one.
+    laboratory/envelope/runway_performance.py finds them.
     """
 
-    rest_height: float
-    wheels_forward: float
-    wheels_down: float
-    rest_pitch: float
-    touch_down_pitch: float
-    highest_pitch: float
-    steering: float
-    stall_speed: float
-    landing_stall_speed: float
-    rotation_speed: float
-    climb_speed: float
-    pattern_speed: float
-    approach_speed: float
-    climb_pitch: float
-    take_off_flaps: float
-    landing_flaps: float
+    rest_height: float = declared(
+        REQUIRED, 'of the centre of gravity above the ground, standing', unit='m')
+    wheels_forward: float = declared(
+        REQUIRED, 'where the main wheels are, ahead of the centre of gravity', unit='m')
+    wheels_down: float = declared(REQUIRED, 'the same, below it', unit='m')
+    rest_pitch: float = declared(REQUIRED, 'the pitch, standing', unit='rad')
+    touch_down_pitch: float = declared(
+        REQUIRED, 'with which all wheels touch a runway together, unloaded', unit='rad')
+    highest_pitch: float = declared(
+        REQUIRED, 'with which something else than the main wheels touches it', unit='rad')
+    steering: float = declared(
+        REQUIRED, 'the yaw rate per ground speed with full rudder, at taxi speed', unit='1/m')
+    stall_speed: float = declared(REQUIRED, 'with the flaps of take-off', unit='m/s')
+    landing_stall_speed: float = declared(REQUIRED, 'with the flaps of landing', unit='m/s')
+    rotation_speed: float = declared(
+        REQUIRED, 'at which the nose is raised; above the stall', unit='m/s')
+    climb_speed: float = declared(
+        REQUIRED, 'of the climb after a take-off; above the stall', unit='m/s')
+    pattern_speed: float = declared(
+        REQUIRED, 'in the traffic pattern; above the stall', unit='m/s')
+    approach_speed: float = declared(
+        REQUIRED, 'of the approach; above the stall with the flaps of landing', unit='m/s')
+    climb_pitch: float = declared(
+        REQUIRED, 'which climbs at `climb_speed` with full throttle', unit='rad')
+    take_off_flaps: float = declared(REQUIRED, 'of take-off, as a ratio')
+    landing_flaps: float = declared(REQUIRED, 'of landing, as a ratio')
 
     def __post_init__(self) -> None:
         for item in fields(self):

@@ -36,6 +36,7 @@ from xplane_bridge.common.command_line import (
     add_force_option,
     refuse_existing,
     seconds,
+    subject,
     terminal,
 )
 from xplane_bridge.common.plain_files import WriteError
@@ -62,33 +63,35 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options; those of receiving and reading are called as ulyssix_node's parameters."""
     parser.add_argument(
         'capture', nargs='?', help='a capture (pcap, pcapng) to read instead of the network')
-    parser.add_argument(
+    output, parameters, end = (
+        subject(parser, title) for title in ('output', 'parameters', 'end'))
+    output.add_argument(
         '--to', required=True, metavar='FILE', type=Path,
         help='flight.parquet, flight.mf4 or flight.csv')
-    add_force_option(parser)
-    parser.add_argument(
+    add_force_option(output)
+    output.add_argument(
         '--layout', choices=LAYOUTS, default='wide',
         help='of Parquet and CSV: a column for each parameter, or a row for each sample '
         '(%(default)s)')
-    parser.add_argument(
+    parameters.add_argument(
         '--map', metavar='FILE', help='map.yaml: units, limits, derived parameters')
-    parser.add_argument(
+    parameters.add_argument(
         '--only', nargs='+', default=[], metavar='NAME',
         help='record these parameters; patterns with * and ?')
-    parser.add_argument(
+    end.add_argument(
         '--duration', type=seconds, metavar='S', help='end after so many seconds')
-    parser.add_argument(
+    end.add_argument(
         '--size-limit', type=byte_count, metavar='BYTES',
         help='end when the file and the journal beside it have this size, such as 2G')
-    parser.add_argument(
+    output.add_argument(
         '--keep-capture', action='store_true',
         help='keep the received datagrams in FILE.pcap, to be read again with another map')
     parser.add_argument('--quiet', action='store_true', help='no status line each second')
-    parser.add_argument(
+    parameters.add_argument(
         '--constant-after', type=seconds, default=CONSTANT_AFTER, metavar='S',
         help='without a change for this long a parameter is constant or stuck (%(default)g)')
-    add_network(parser.add_argument_group('receiving').add_argument)
-    add_reading(parser.add_argument_group('reading packets').add_argument)
+    add_network(subject(parser, 'receiving').add_argument)
+    add_reading(subject(parser, 'reading packets').add_argument)
 
 
 def run(given: Namespace) -> int:

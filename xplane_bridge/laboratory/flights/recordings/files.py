@@ -28,8 +28,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 from xplane_bridge.common import plain_files, plain_yaml
-from xplane_bridge.common.plain_yaml import abbreviated
-from xplane_bridge.common.text import printable
+from xplane_bridge.common.text import abbreviated, printable
 from xplane_bridge.laboratory.flights.recordings import mcap_file, rosbag2, sqlite_file
 from xplane_bridge.laboratory.flights.recordings.bounds import (
     MAX_FILES,

@@ -23,10 +23,15 @@ from typing import Any
 
 from xplane_bridge.bridges.conversions.expressions.dimensions import check
 from xplane_bridge.bridges.conversions.expressions.expression import Expression
-from xplane_bridge.common import fields
-from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
-from xplane_bridge.common.text import did_you_mean
+from xplane_bridge.common.fields import (
+    as_it_is,
+    Declaration,
+    FieldError,
+    number,
+    read_table,
+    Table,
+)
+from xplane_bridge.common.text import abbreviated, did_you_mean
 from xplane_bridge.laboratory.flights.scenario.fleet import (
     ANY_TWO,
     Fleet,
@@ -42,6 +47,35 @@ FIGURES = (
     'duration', 'tracking', 'activity', 'rates', 'latency', 'link', 'route', 'controller', 'load',
     'steps', 'windows', 'loops', 'runway', 'margins', 'handling', 'airframe')
 """How the names of figures begin."""
+
+
+_OF_EACH: Table = {
+    'statistic': Declaration(None, 'of its values in the window', str, choices=STATISTICS),
+    'begin': Declaration(
+        None, 'when the window begins; by default with the flight', unit='s', low=0.0,
+        name='from'),
+    'end': Declaration(
+        None, 'when it ends; by default with the flight', unit='s', low=0.0, name='to'),
+    'at_least': Declaration(None, 'the lowest value that is met'),
+    'at_most': Declaration(None, 'the highest value that is met')}
+
+CRITERION: Table = {
+    'quantity': Declaration(
+        None, 'what it is about: one of the [quantities](#quantities), or', str),
+    'expression': Declaration(None, 'an [expression](#expressions) of these, or', str),
+    'figure': Declaration(
+        None, 'a [figure](#figures) of the report, which has neither statistic nor window', str),
+    'unit': Declaration(None, "that an expression is in, `''` for a ratio", str),
+    **_OF_EACH}
+"""Of a criterion; a quantity or an expression has a statistic."""
+
+OVER_TWO: Table = {
+    SEPARATION: Declaration(
+        None, 'the distance of two vehicles, or', form='[name, name] or all', reader=as_it_is),
+    FORMATION: Declaration(None, 'how far a vehicle is from its slot', form='a name',
+                           reader=as_it_is),
+    **_OF_EACH}
+"""Of a criterion over two aircraft."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,33 +107,32 @@ class Criterion:
 
 
 def parse(item: Any, where: str, duration: float) -> Criterion:
-    """Return a criterion of a file; ScenarioError says what is wrong with it."""
-    given = fields.mapping(item, where, optional=(
-        'quantity', 'expression', 'unit', 'statistic', 'from', 'to', 'figure', 'at_least',
-        'at_most'))
+    """Return a criterion of a file; FieldError says what is wrong with it."""
+    given = read_table(CRITERION, item, where)
     limits = _limits(given, where)
     if 'figure' in given:
-        for key in ('quantity', 'expression', 'unit', 'statistic', 'from', 'to'):
+        for key in ('quantity', 'expression', 'unit', 'statistic', 'begin', 'end'):
             if key in given:
-                raise ScenarioError(f'{where}: "{key}" belongs to a quantity, not to a figure')
-        name = fields.text(given['figure'], f'{where}.figure')
+                raise FieldError(f'{where}: "{CRITERION[key].name or key}" belongs to a '
+                                 'quantity, not to a figure')
+        name = given['figure']
         if name.split('.')[0] not in FIGURES:
-            raise ScenarioError(
+            raise FieldError(
                 f'{where}.figure: there is no figure {abbreviated(name)}: expected one that '
                 f'begins with {", ".join(FIGURES)}')
         return Criterion(name, '', math.nan, math.nan, *limits)
     if ('quantity' in given) == ('expression' in given) or 'statistic' not in given:
-        raise ScenarioError(
+        raise FieldError(
             f'{where}: expected a figure, or a quantity or an expression with its statistic')
-    statistic = fields.choice(given['statistic'], f'{where}.statistic', STATISTICS)
+    statistic = given['statistic']
     window = _window(given, where, duration)
     if 'expression' in given:
         return _read_expression(given, where, statistic, window, limits)
     if 'unit' in given:
-        raise ScenarioError(f'{where}: "unit" belongs to an expression; a quantity has its own')
-    name = fields.text(given['quantity'], f'{where}.quantity')
+        raise FieldError(f'{where}: "unit" belongs to an expression; a quantity has its own')
+    name = given['quantity']
     if not is_known(name):
-        raise ScenarioError(f'{where}.quantity: {_no_quantity(name)}')
+        raise FieldError(f'{where}.quantity: {_no_quantity(name)}')
     return Criterion(name, statistic, *window, *limits)
 
 
@@ -108,19 +141,19 @@ def _read_expression(
     limits: tuple[float, float],
 ) -> Criterion:
     """Return a criterion on an expression, whose unit is stated, and that of its quantities."""
-    text = ' '.join(fields.text(given['expression'], f'{where}.expression').split())
+    text = ' '.join(given['expression'].split())
     if 'unit' not in given:
-        raise ScenarioError(
+        raise FieldError(
             f"{where}: state the unit that the expression is in; unit: '' is that of a ratio")
-    unit = fields.text(given['unit'], f'{where}.unit').strip()
+    unit = given['unit'].strip()
     try:
         found = Expression(text)
         for name in found.names:
             if not is_known(name):
-                raise ScenarioError(_no_quantity(name))
+                raise FieldError(_no_quantity(name))
         check(found.tree, {name: unit_of(name) or _RATIO for name in found.names}, unit or _RATIO)
     except (ValueError, ImportError) as error:
-        raise ScenarioError(f'{where}.expression: {error}') from None
+        raise FieldError(f'{where}.expression: {error}') from None
     return Criterion(text, statistic, *window, *limits, found, unit)
 
 
@@ -136,15 +169,12 @@ def over_two(
     item: Any, where: str, duration: float, names: Sequence[str], fleet: Fleet
 ) -> Criterion:
     """Return a criterion over two aircraft of those with these names."""
-    given = fields.mapping(item, where, optional=(
-        SEPARATION, FORMATION, 'statistic', 'from', 'to', 'at_least', 'at_most'))
+    given = read_table(OVER_TWO, item, where)
     if (SEPARATION in given) == (FORMATION in given):
-        raise ScenarioError(
+        raise FieldError(
             f'{where}: expected {SEPARATION} or {FORMATION}; what is about one aircraft belongs '
             'to the criteria of its vehicle')
-    statistic = fields.choice(
-        given.get('statistic', 'min' if SEPARATION in given else 'max'), f'{where}.statistic',
-        STATISTICS)
+    statistic = given.get('statistic', 'min' if SEPARATION in given else 'max')
     return Criterion(
         read_subject(given, where, names, fleet), statistic, *_window(given, where, duration),
         *_limits(given, where))
@@ -158,16 +188,14 @@ def apart(radius: float) -> Criterion:
 
 def _limits(given: Mapping[str, Any], where: str) -> tuple[float, float]:
     if 'at_least' not in given and 'at_most' not in given:
-        raise ScenarioError(f'{where}: expected at_least, at_most or both')
-    low, high = (fields.number(given[key], f'{where}.{key}') if key in given else math.nan
-                 for key in ('at_least', 'at_most'))
-    return low, high
+        raise FieldError(f'{where}: expected at_least, at_most or both')
+    return given.get('at_least', math.nan), given.get('at_most', math.nan)
 
 
 def _window(given: Mapping[str, Any], where: str, duration: float) -> tuple[float, float]:
     begin, end = (
-        fields.number(given[key], f'{where}.{key}', at_least=0.0, at_most=duration)
-        if key in given else math.nan for key in ('from', 'to'))
+        number(given[key], f'{where}.{_OF_EACH[key].name}', 0.0, duration, unit='s')
+        if key in given else math.nan for key in ('begin', 'end'))
     if end <= begin:
-        raise ScenarioError(f'{where}: it ends at {end:g} s, but begins at {begin:g} s')
+        raise FieldError(f'{where}: it ends at {end:g} s, but begins at {begin:g} s')
     return begin, end

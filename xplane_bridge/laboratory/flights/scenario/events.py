@@ -16,14 +16,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from xplane_bridge.common import fields
 from xplane_bridge.common.controls import FLOWN
-from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.fields import (
+    as_it_is,
+    DAY,
+    Declaration,
+    declared,
+    FieldError,
+    number,
+    read_table,
+    Reader,
+    REQUIRED,
+    Table,
+    table_of,
+)
+from xplane_bridge.common.text import abbreviated
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.flights.scenario import excitation, runway
 from xplane_bridge.laboratory.flights.scenario.excitation import Excitation
@@ -42,10 +54,6 @@ REAL_TIME_ONLY = ('link_down', 'autopilot_frozen')
 FAILURES = ('engine_failed', *SENSOR_FAULTS)
 # As X-Plane 12.
 _MOST_ENGINES = 16
-_ACTIONS = (
-    'engage', 'controls', 'target', 'change', 'autopilot_frozen', *SIMULATED_ONLY,
-    *PROCEDURES, *SENSOR_FAULTS, *excitation.KINDS)
-_TRIM = ('altitude', 'airspeed', 'flight_path_angle_deg', 'bank_deg')
 # Actions that last.
 _LASTING = ('controls', *excitation.KINDS)
 # How long after its end an input's response is looked at (s).
@@ -54,17 +62,15 @@ _FREE_RESPONSE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """
-    Requirements on the response to one step of a target.
+    """Requirements on the response to one step of a target."""
 
-    ``until`` is the scenario time at which the response is evaluated; ``band`` is in the
-    quantity's SI unit, ``settling`` in seconds, ``overshoot`` a fraction of the step.
-    """
-
-    until: float
-    band: float
-    settling: float
-    overshoot: float
+    until: float = declared(REQUIRED, 'when the response is judged', unit='s')
+    band: float = declared(
+        REQUIRED, 'about the new target, in its unit; of a heading it is `band_deg`', above=0.0)
+    settling: float = declared(
+        REQUIRED, 'how long after the step it stays in the band', unit='s', above=0.0)
+    overshoot: float = declared(
+        REQUIRED, 'how far it may go beyond the target, as a part of the step', low=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,34 +128,139 @@ class ScenarioEvent:
         return name if self.value else f'{name} ends'
 
 
+# What an event may do to an aircraft.
+
+TARGET: Table = {
+    'altitude': Declaration(None, 'above the ellipsoid, as in `fix`', unit='m'),
+    'heading': Declaration(None, 'from true north', unit='deg', name='heading_deg'),
+    'airspeed': Declaration(None, 'indicated', unit='m/s')}
+"""Of ``target``, and of ``change``, where all are relative."""
+
+CONTROL: Table = {
+    name: Declaration(None, 'its position, as in `command/controls`', low=-1.0, high=1.5)
+    for name in CONTROLS}
+"""Of ``controls``."""
+
+TRIM: Table = {
+    'altitude': Declaration(None, 'above the ellipsoid; by default as it is', unit='m'),
+    'airspeed': Declaration(None, 'calibrated; by default as it is', unit='m/s'),
+    'flight_path_angle': Declaration(
+        0.0, 'of the flight, up', unit='deg', name='flight_path_angle_deg'),
+    'bank': Declaration(0.0, 'to the right', unit='deg', name='bank_deg')}
+"""Of ``trim``."""
+
+
+def _read_target(value: Any, where: str) -> dict[str, float]:
+    found = read_table(TARGET, value, where)
+    if not found:
+        raise FieldError(
+            f'{where}: expected some of {", ".join(one.name or name for name, one in _TARGETS)}')
+    return found
+
+
+def _read_change(value: Any, where: str) -> dict[str, float]:
+    found = _read_target(value, where)
+    for name, one in _TARGETS:
+        if found.get(name) == 0.0:
+            raise FieldError(f'{where}.{one.name or name}: a change of 0 has no effect')
+    return found
+
+
+def _read_engines(value: Any, where: str) -> bool | tuple[int, ...]:
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, Sequence) or isinstance(value, str) or not all(
+            isinstance(number, int) and 0 <= number < _MOST_ENGINES for number in value):
+        raise FieldError(
+            f'{where}: expected true, false, or the numbers of the engines that fail, such as '
+            f'[0] for the left one; got {abbreviated(value)}')
+    return tuple(value)
+
+
+def _by_action(reader: Callable[[str, Any, str], Any], action: str) -> Reader:
+    return lambda value, where: reader(action, value, where)
+
+
+_TARGETS = TARGET.items()
+_MEANINGS = {
+    'wind': 'velocity of the air', 'turbulence': '[turbulence](simulator.md#turbulence)',
+    'gust': 'a discrete [gust](#gusts-and-wind-shear)',
+    'wind_shear': 'a [wind that grows with the height](#gusts-and-wind-shear)',
+    'take_off': 'takes off: [runway.md](runway.md)', 'pattern': 'flies the traffic pattern',
+    'land': 'lands', 'go_around': 'goes around',
+    'gnss_outage': 'the receiver has no fix', 'pitot_blocked': 'the pitot tube is blocked',
+    'static_blocked': 'the static port is blocked',
+    'range_finder_failed': 'the range finder delivers nothing'}
+
+ACTIONS: Table = {
+    'engage': Declaration(
+        None, 'the autopilot holds the current state from now on; false releases it', bool),
+    'controls': Declaration(
+        None, 'moves these by `command/controls`, while it is not engaged',
+        form='names with positions', reader=partial(read_table, CONTROL)),
+    'target': Declaration(None, 'sets targets', form='names with values', reader=_read_target),
+    'change': Declaration(
+        None, 'the same, relative to the targets in force', form='names with values',
+        reader=_read_change),
+    'autopilot_frozen': Declaration(None, 'the autopilot says nothing', bool),
+    **{name: Declaration(
+        None, _MEANINGS[name], form=weather.VECTORS[name].form if name in weather.VECTORS else '',
+        reader=_by_action(weather.parse, name)) for name in WEATHER},
+    'engine_failed': Declaration(
+        None, 'all engines, or those with these numbers; 0 is the first, the left one',
+        form='`true`, `false` or `[0, …]`', reader=_read_engines),
+    'link_down': Declaration(None, 'no datagram arrives, either way', bool),
+    'trim': Declaration(
+        None, 'steady flight at once: [test_inputs.md](test_inputs.md)', form='names with values',
+        reader=partial(read_table, TRIM)),
+    **{name: Declaration(
+        None, _MEANINGS[name], form='`true`' if name == 'land' else '`{height: …}`',
+        reader=_by_action(runway.parse_procedure, name)) for name in PROCEDURES},
+    **{name: Declaration(None, _MEANINGS[name], bool) for name in SENSOR_FAULTS},
+    **{name: Declaration(
+        None, 'a [test input](test_inputs.md)', reader=as_it_is)
+       for name in excitation.KINDS}}
+"""What happens; each event has one."""
+
+EVENT: Table = {
+    'at': Declaration(REQUIRED, 'when it happens, at most at the end', unit='s', low=0.0),
+    'lasts': Declaration(
+        None, 'of controls and test inputs: how long', unit='s', above=0.0, high=DAY, name='for'),
+    'free': Declaration(
+        _FREE_RESPONSE, 'of these: how long the response is looked at afterwards', unit='s',
+        low=0.0),
+    'expect': Declaration(
+        None, 'of a change of one target: what the response has to be', reader=as_it_is),
+    **ACTIONS}
+"""Of an event."""
+
+
 def parse(item: Any, where: str, duration: float) -> ScenarioEvent:
-    """Return an event of a file; ScenarioError says what is wrong with it."""
+    """Return an event of a file. Raises FieldError."""
     if isinstance(item, Mapping):
         # YAML takes 3211 for a number.
         item = {'3211' if name == 3211 else name: value for name, value in item.items()}
-    given = fields.mapping(
-        item, where, required=('at',), optional=(*_ACTIONS, 'for', 'free', 'expect'))
-    at = fields.number(given['at'], f'{where}.at', at_least=0.0)
+    given = read_table(EVENT, item, where)
+    at = given['at']
     if at > duration:
-        raise ScenarioError(f'{where}.at: {at:g} s is after the end, {duration:g} s')
-    actions = [name for name in _ACTIONS if name in given]
+        raise FieldError(f'{where}.at: {at:g} s is after the end, {duration:g} s')
+    actions = [name for name in ACTIONS if name in given]
     if len(actions) != 1:
-        raise ScenarioError(
-            f'{where}: expected one of {", ".join(_ACTIONS)}, got '
+        raise FieldError(
+            f'{where}: expected one of {", ".join(ACTIONS)}, got '
             + (', '.join(actions) or 'none'))
     action = actions[0]
     lasts, free = _times(action, given, where)
+    value = given[action]
     if action in excitation.KINDS:
         if at + lasts > duration:
-            raise ScenarioError(
+            raise FieldError(
                 f'{where}.for: it ends at {at + lasts:g} s, after the end, {duration:g} s')
-        value: Any = excitation.parse(action, given[action], f'{where}.{action}', lasts)
-    else:
-        value = _value(action, given[action], f'{where}.{action}')
+        value = excitation.parse(action, value, f'{where}.{action}', lasts)
     expect = None
     if 'expect' in given:
         if action != 'change' or len(value) != 1:
-            raise ScenarioError(f'{where}: "expect" belongs to a change of one target')
+            raise FieldError(f'{where}: "expect" belongs to a change of one target')
         expect = _expectation(given['expect'], f'{where}.expect', at, duration, next(iter(value)))
     return ScenarioEvent(at, action, value, lasts, expect, free)
 
@@ -157,84 +268,43 @@ def parse(item: Any, where: str, duration: float) -> ScenarioEvent:
 def _times(action: str, given: Mapping[str, Any], where: str) -> tuple[float, float]:
     """Return how long an event lasts, and the response to it afterwards."""
     if action not in _LASTING:
-        for name in ('for', 'free'):
+        for name in ('lasts', 'free'):
             if name in given:
-                raise ScenarioError(
-                    f'{where}: "{name}" belongs to {", ".join(_LASTING)}, not to {action}')
+                raise FieldError(
+                    f'{where}: "{EVENT[name].name or name}" belongs to {", ".join(_LASTING)}, not '
+                    f'to {action}')
         return 0.0, 0.0
-    if 'for' not in given:
-        raise ScenarioError(
+    if 'lasts' not in given:
+        raise FieldError(
             f'{where}: {action} need{"s" * (action != "controls")} "for", the seconds to '
             f'{"hold them" if action == "controls" else "fly it"}')
-    return (fields.number(given['for'], f'{where}.for', above=0.0, at_most=fields.DAY),
-            fields.number(given.get('free', _FREE_RESPONSE), f'{where}.free', at_least=0.0))
-
-
-def _value(action: str, value: Any, where: str) -> Any:
-    if action in PROCEDURES:
-        return runway.parse_procedure(action, value, where)
-    if action == 'engine_failed' and not isinstance(value, bool):
-        return _engines(value, where)
-    if action in ('engage', 'engine_failed', 'link_down', 'autopilot_frozen', *SENSOR_FAULTS):
-        return fields.boolean(value, where)
-    if action in ('target', 'change'):
-        names = tuple(f'{name}_deg' if name == 'heading' else name for name in TARGETS)
-        given = fields.mapping(value, where, optional=names)
-        if not given:
-            raise ScenarioError(f'{where}: expected some of {", ".join(names)}')
-        found = {}
-        for name, number in given.items():
-            si = fields.si(name, fields.number(number, f'{where}.{name}'))
-            if action == 'change' and si == 0.0:
-                raise ScenarioError(f'{where}.{name}: a change of 0 has no effect')
-            found[name.removesuffix('_deg')] = si
-        return found
-    if action == 'trim':
-        given = fields.mapping(value, where, optional=_TRIM)
-        return {
-            name.removesuffix('_deg'): fields.si(name, fields.number(number, f'{where}.{name}'))
-            for name, number in given.items()}
-    if action == 'controls':
-        given = fields.mapping(value, where, optional=CONTROLS)
-        return {name: fields.number(number, f'{where}.{name}', at_least=-1.0, at_most=1.5)
-                for name, number in given.items()}
-    return weather.parse(action, value, where)
-
-
-def _engines(value: Any, where: str) -> tuple[int, ...]:
-    if not isinstance(value, Sequence) or isinstance(value, str) or not all(
-            isinstance(number, int) and 0 <= number < _MOST_ENGINES for number in value):
-        raise ScenarioError(
-            f'{where}: expected true, false, or the numbers of the engines that fail, such as '
-            f'[0] for the left one; got {abbreviated(value)}')
-    return tuple(value)
+    return given['lasts'], given.get('free', _FREE_RESPONSE)
 
 
 def _expectation(
     item: Any, where: str, at: float, duration: float, quantity: str
 ) -> Expectation:
-    band = 'band_deg' if quantity == 'heading' else 'band'
-    given = fields.mapping(item, where, required=('until', band, 'settling', 'overshoot'))
-    until = fields.number(given['until'], f'{where}.until', above=at)
-    if until > duration:
-        raise ScenarioError(f'{where}.until: {until:g} s is after the end, {duration:g} s')
-    return Expectation(
-        until, fields.si(band, fields.number(given[band], f'{where}.{band}', above=0.0)),
-        fields.number(given['settling'], f'{where}.settling', above=0.0),
-        fields.number(given['overshoot'], f'{where}.overshoot', at_least=0.0))
+    table = dict(table_of(Expectation))
+    if quantity == 'heading':
+        table['band'] = replace(table['band'], name='band_deg', unit='deg')
+    found = Expectation(**read_table(table, item, where))
+    number(found.until, f'{where}.until', above=at, unit='s')
+    if found.until > duration:
+        raise FieldError(f'{where}.until: {found.until:g} s is after the end, {duration:g} s')
+    return found
 
 
 def check_order(events: Sequence[ScenarioEvent]) -> None:
-    """Raise ScenarioError for events that contradict each other."""
+    """Raise FieldError for events that contradict each other."""
     for event in events:
         if event.action in ('target', 'change', *PROCEDURES) and not engaged_at(
                 events, event.at):
-            raise ScenarioError(
+            raise FieldError(
                 f'{event.action} at {event.at:g} s: the autopilot is not engaged then')
         if event.action == 'controls' and any(
             engaged_at(events, at) for at in (event.at, event.at + event.lasts)
         ):
-            raise ScenarioError(
+            raise FieldError(
                 f'controls at {event.at:g} s: the autopilot is engaged then, or before they are '
                 'released, and commands them')
         if isinstance(event.value, Excitation):
@@ -245,13 +315,13 @@ def check_order(events: Sequence[ScenarioEvent]) -> None:
 
 def _check_trim(events: Sequence[ScenarioEvent], event: ScenarioEvent) -> None:
     if engaged_at(events, event.at):
-        raise ScenarioError(
+        raise FieldError(
             f'trim at {event.at:g} s: the autopilot is engaged then, and commands the controls; '
             'release it before, with engage: false')
     for other in events:
         if other.at == event.at and (
                 other.lasts or (other.action == 'engage' and other.value)):
-            raise ScenarioError(
+            raise FieldError(
                 f'{other.action} at {other.at:g} s: the trimmed state is measured in the next '
                 'frame only; give it a later time than the trim')
 
@@ -261,18 +331,18 @@ def _check_excitation(
 ) -> None:
     end = event.at + event.lasts
     if value.closed_loop and not engaged_at(events, event.at):
-        raise ScenarioError(
+        raise FieldError(
             f'{event.action} at {event.at:g} s: with closed_loop the autopilot must be engaged')
     for other in events:
         if other is event or not event.at <= other.at < end:
             continue
         if other.action in ('controls', 'trim') or (
                 other.action == 'engage' and other.at > event.at):
-            raise ScenarioError(
+            raise FieldError(
                 f'{other.action} at {other.at:g} s: {event.action} lasts until {end:g} s')
         if isinstance(other.value, Excitation) and (
                 other.value.axis == value.axis or other.value.closed_loop != value.closed_loop):
-            raise ScenarioError(
+            raise FieldError(
                 f'{other.action} at {other.at:g} s: {event.action} on {value.axis} lasts until '
                 f'{end:g} s')
 

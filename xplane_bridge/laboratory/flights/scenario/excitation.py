@@ -25,6 +25,7 @@ AIAA 2006, chapter 9.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 import math
@@ -32,8 +33,14 @@ from typing import Any
 
 import numpy as np
 
-from xplane_bridge.common import fields
-from xplane_bridge.common.fields import ScenarioError
+from xplane_bridge.common.fields import (
+    Declaration,
+    FieldError,
+    number,
+    read_table,
+    REQUIRED,
+    Table,
+)
 from xplane_bridge.common.timing import ROUNDED_TIME
 
 KINDS = ('doublet', '3211', 'chirp', 'multisine')
@@ -55,6 +62,31 @@ _MOST_FREQUENCIES = 100
 _LONGEST_PERIOD = 600.0
 # Values per cycle of the highest frequency, to find the peak of a sum.
 _PER_CYCLE = 32
+
+INPUT: Table = {
+    'axis': Declaration(REQUIRED, 'the control that is moved', str, choices=tuple(AXES)),
+    'amplitude': Declaration(
+        REQUIRED, 'the largest deflection either way, as a ratio', low=-1.0, high=1.0),
+    'closed_loop': Declaration(
+        False, 'whether it is added to what the controller commands; otherwise the controls are '
+        'held', bool),
+    'outputs': Declaration(
+        None, 'quantities that are expected to respond; by default what the axis moves first',
+        tuple[str, ...], choices=MEASURED, form=f'a list of {", ".join(MEASURED)}')}
+"""Of every input."""
+
+OWN: Mapping[str, Table] = {
+    'chirp': {
+        'f0': Declaration(REQUIRED, 'the frequency at its begin', unit='Hz', above=0.0,
+                          high=_FASTEST),
+        'f1': Declaration(REQUIRED, 'the frequency at its end, which is higher', unit='Hz',
+                          above=0.0, high=_FASTEST)},
+    'multisine': {
+        'frequencies': Declaration(
+            REQUIRED, f'1 to {_MOST_FREQUENCIES}, of which each has whole cycles, and all '
+            f'together at least two periods of at most {_LONGEST_PERIOD:g} s', tuple[float, ...],
+            'Hz', above=0.0, high=_FASTEST, form='a list')}}
+"""Of a kind of input, besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,49 +172,32 @@ def _shift_and_peak(frequencies: tuple[float, ...], period: float) -> tuple[floa
 
 
 def parse(kind: str, item: Any, where: str, lasts: float) -> Excitation:
-    """Return the excitation of an event; ScenarioError says what is wrong with it."""
-    own = {'chirp': ('f0', 'f1'), 'multisine': ('frequencies',)}.get(kind, ())
-    given = fields.mapping(
-        item, where, ('axis', 'amplitude', *own), ('closed_loop', 'outputs'))
-    axis = fields.choice(given['axis'], f'{where}.axis', tuple(AXES))
-    amplitude = fields.number(given['amplitude'], f'{where}.amplitude', at_least=-1.0, at_most=1.0)
-    if not amplitude:
-        raise ScenarioError(f'{where}.amplitude: an amplitude of 0 has no effect')
-    outputs = tuple(
-        fields.choice(name, f'{where}.outputs[{n}]', MEASURED)
-        for n, name in enumerate(fields.items(given['outputs'], f'{where}.outputs'))
-    ) if 'outputs' in given else OUTPUTS[axis]
-    f0 = f1 = math.nan
-    frequencies: tuple[float, ...] = ()
+    """Return the excitation of an event. Raises FieldError."""
+    given = read_table({**INPUT, **OWN.get(kind, {})}, item, where)
+    if not given['amplitude']:
+        raise FieldError(f'{where}.amplitude: an amplitude of 0 has no effect')
     if kind == 'chirp':
-        f0 = fields.number(given['f0'], f'{where}.f0', above=0.0, at_most=_FASTEST)
-        f1 = fields.number(given['f1'], f'{where}.f1', above=f0, at_most=_FASTEST)
+        number(given['f1'], f'{where}.f1', above=given['f0'], unit='Hz')
     elif kind == 'multisine':
-        frequencies = _frequencies(given['frequencies'], f'{where}.frequencies', lasts)
-    return Excitation(
-        kind, axis, amplitude, lasts, f0, f1, frequencies,
-        fields.boolean(given.get('closed_loop', False), f'{where}.closed_loop'), outputs)
+        _check_frequencies(given['frequencies'], f'{where}.frequencies', lasts)
+    return Excitation(kind, lasts=lasts, **{'outputs': OUTPUTS[given['axis']], **given})
 
 
-def _frequencies(item: Any, where: str, lasts: float) -> tuple[float, ...]:
-    """Return those of a multisine, which has at least two whole periods."""
-    found = tuple(
-        fields.number(f, f'{where}[{n}]', above=0.0, at_most=_FASTEST)
-        for n, f in enumerate(fields.items(item, where)))
+def _check_frequencies(found: tuple[float, ...], where: str, lasts: float) -> None:
+    """Raise FieldError for those that do not have at least two whole periods together."""
     if not 1 <= len(found) <= _MOST_FREQUENCIES:
-        raise ScenarioError(f'{where}: expected 1 to {_MOST_FREQUENCIES}, got {len(found)}')
+        raise FieldError(f'{where}: expected 1 to {_MOST_FREQUENCIES}, got {len(found)}')
     cycles = [round(f * lasts) for f in found]
     for n, f in enumerate(found):
         if not cycles[n] or abs(f * lasts - cycles[n]) > 1e-6 * cycles[n]:
-            raise ScenarioError(
+            raise FieldError(
                 f'{where}[{n}]: expected a multiple of {1.0 / lasts:g} Hz, whole cycles in '
                 f'{lasts:g} s, got {f:g}')
         if cycles[n] in cycles[:n]:
-            raise ScenarioError(f'{where}[{n}]: {f:g} Hz is there twice')
+            raise FieldError(f'{where}[{n}]: {f:g} Hz is there twice')
     periods = math.gcd(*cycles)
     if periods < 2 or lasts / periods > _LONGEST_PERIOD:
-        raise ScenarioError(
+        raise FieldError(
             f'{where}: expected at least two periods of at most {_LONGEST_PERIOD:g} s, got '
             f'{periods} of {lasts / periods:g} s; choose multiples of {2.0 / lasts:g} Hz, or a '
             'longer "for"')
-    return found

@@ -28,9 +28,20 @@ import re
 from typing import Any
 
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
-from xplane_bridge.common import fields
-from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.fields import (
+    as_it_is,
+    Declaration,
+    declared,
+    FieldError,
+    LARGEST,
+    number,
+    read,
+    read_table,
+    REQUIRED,
+    Table,
+    text,
+)
+from xplane_bridge.common.text import abbreviated
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.formation import Slot
 from xplane_bridge.simulation.aircraft import terrain
@@ -47,7 +58,6 @@ ANY_TWO = 'any two'
 SEPARATION, FORMATION = 'separation', 'formation'
 """The criteria over two."""
 
-_OFFSETS = ('forward', 'right', 'up')
 _PLACE = ('latitude_deg', 'longitude_deg', 'altitude')
 # Of the first aircraft, as far as an aircraft beside it says nothing else.
 _SHARED = (*_PLACE, 'heading_deg', 'airspeed', 'parked')
@@ -55,12 +65,54 @@ _SHARED = (*_PLACE, 'heading_deg', 'airspeed', 'parked')
 _NAME = re.compile(r'[a-z][a-z0-9_]{0,31}')
 
 
+OFFSETS: Table = {
+    'forward': Declaration(0.0, 'along the heading or course of the other', unit='m'),
+    'right': Declaration(0.0, 'to the right of that', unit='m'),
+    'up': Declaration(0.0, 'above the other', unit='m')}
+"""Of a place that is given from another aircraft."""
+
+FORMATION_SLOT: Table = {
+    'leader': Declaration(REQUIRED, 'the vehicle beside which the slot is', form='a name',
+                          reader=as_it_is),
+    'begin': Declaration(REQUIRED, 'from when on it is held', unit='s', low=0.0),
+    **OFFSETS}
+"""Of a slot beside another aircraft."""
+
+VEHICLE: Table = {
+    'name': Declaration(
+        REQUIRED, 'its name, and its namespace in ROS; no two are equal', reader=as_it_is,
+        form='a lower-case letter, then letters, digits or `_`, at most 32 in all'),
+    'initial': Declaration(
+        None, 'as in any scenario. What it does not say is that of the file. With `forward`, '
+        "`right` or `up` (m) its place is given from the first vehicle's, along and across that "
+        "one's heading; heading and airspeed are the first one's then, unless given",
+        reader=as_it_is),
+    'events': Declaration(
+        (), 'as in any scenario, of this aircraft', form='a list', reader=as_it_is),
+    'criteria': Declaration(
+        (), 'as in any scenario, of this aircraft', form='a list', reader=as_it_is),
+    'route': Declaration(None, 'as in any scenario, of this aircraft', reader=as_it_is),
+    'sensors': Declaration(
+        '', 'as in any scenario, of this aircraft', form='a name or a file', reader=as_it_is),
+    'controller': Declaration(
+        None, 'what flies this aircraft [through ROS](#scenarios-through-ros), as in any '
+        'scenario; that of the file flies all others', reader=as_it_is,
+        form='a command line, or names with values'),
+    'formation': Declaration(
+        None, 'a [slot](#formations) beside another vehicle', reader=as_it_is),
+    'expect_crash': Declaration(
+        False, 'as in any scenario, of this aircraft', form='`true` or `false`',
+        reader=as_it_is)}
+"""Of one of several aircraft."""
+
+
 @dataclass(frozen=True, slots=True)
 class Midair:
     """Two aircraft within ``radius`` (m) have met; it ``ends`` the flight, or is recorded."""
 
-    radius: float = MIDAIR_RADIUS
-    ends: bool = True
+    radius: float = declared(
+        MIDAIR_RADIUS, 'two that come nearer than this have met', unit='m', above=0.0)
+    ends: bool = declared(True, 'whether that ends the flight; otherwise it is recorded')
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +133,22 @@ class Fleet:
 
 
 def read_names(items: Sequence[Any]) -> list[str]:
-    """Return the names of a file's vehicles; ScenarioError for none, a bad one, or two equal."""
+    """Return the names of a file's vehicles; FieldError for none, a bad one, or two equal."""
     if not 1 <= len(items) <= MOST_VEHICLES:
-        raise ScenarioError(f'vehicles: it has {len(items)}, expected 1 to {MOST_VEHICLES}')
+        raise FieldError(f'vehicles: it has {len(items)}, expected 1 to {MOST_VEHICLES}')
     names: list[str] = []
-    for number, item in enumerate(items):
-        where = f'vehicles[{number}]'
+    for n, item in enumerate(items):
+        where = f'vehicles[{n}]'
         if not isinstance(item, Mapping) or 'name' not in item:
-            raise ScenarioError(f'{where}: expected a name with what belongs to it, got '
+            raise FieldError(f'{where}: expected a name with what belongs to it, got '
                                 f'{abbreviated(item)}')
         name = item['name']
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ScenarioError(
+            raise FieldError(
                 f'{where}.name: expected a lower-case letter, then letters, digits or _, 32 in '
                 f'all at most, as in a namespace of ROS; got {abbreviated(name)}')
         if name in names:
-            raise ScenarioError(
+            raise FieldError(
                 f'{where}.name: {name} is the name of vehicles[{names.index(name)}] already')
         names.append(name)
     return names
@@ -111,21 +163,19 @@ def read_contents(
     ``initial`` and ``common`` are those of the file, for all that a vehicle does not say itself.
     """
     if not isinstance(initial, Mapping):
-        raise ScenarioError(f'initial: expected names with values, got {abbreviated(initial)}')
+        raise FieldError(f'initial: expected names with values, got {abbreviated(initial)}')
     found: list[dict[str, Any]] = []
-    for number, item in enumerate(items):
-        where = f'vehicles[{number}]'
-        given = dict(fields.mapping(item, where, required=('name',), optional=(
-            'initial', 'events', 'criteria', 'route', 'sensors', 'formation',
-            'controller', 'expect_crash')))
+    for n, item in enumerate(items):
+        where = f'vehicles[{n}]'
+        given = read_table(VEHICLE, item, where)
         own = given.get('initial', {})
         if not isinstance(own, Mapping):
-            raise ScenarioError(
+            raise FieldError(
                 f'{where}.initial: expected names with values, got {abbreviated(own)}')
-        if any(name in own for name in _OFFSETS):
+        if any(name in own for name in OFFSETS):
             if not found:
-                raise ScenarioError(
-                    f'{where}.initial: {", ".join(_OFFSETS)} are from the first vehicle, and this '
+                raise FieldError(
+                    f'{where}.initial: {", ".join(OFFSETS)} are from the first vehicle, and this '
                     'is the first')
             own = _beside(found[0]['initial'], own, f'{where}.initial')
         for name in ('name', 'formation'):
@@ -139,27 +189,27 @@ def read_contents(
 def _beside(first: Mapping[str, Any], own: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return an initial state with its place, which is given from that of the first vehicle."""
     if twice := [name for name in _PLACE if name in own]:
-        raise ScenarioError(
-            f'{where}: {", ".join(twice)} and {", ".join(_OFFSETS)} exclude each other')
+        raise FieldError(
+            f'{where}: {", ".join(twice)} and {", ".join(OFFSETS)} exclude each other')
     forward, right, up = (
-        fields.number(own.get(name, 0.0), f'{where}.{name}') for name in _OFFSETS)
+        one.check(own.get(name, 0.0), f'{where}.{name}') for name, one in OFFSETS.items())
     usual = Initial()
     is_parked = bool(first.get('parked', False))
     if 'altitude' not in first and not is_parked:
-        raise ScenarioError(
-            f'{where}: {", ".join(_OFFSETS)} are from the first vehicle, whose initial state has '
+        raise FieldError(
+            f'{where}: {", ".join(OFFSETS)} are from the first vehicle, whose initial state has '
             'no altitude; give it one')
     lat_deg, lon_deg, altitude, heading_deg = (
-        fields.number(first.get(name, default), f'initial.{name}', at_least=-limit, at_most=limit)
+        number(first.get(name, default), f'initial.{name}', low=-limit, high=limit)
         for name, default, limit in (
             ('latitude_deg', terrain.HOME_LAT_DEG, 90.0),
-            ('longitude_deg', terrain.HOME_LON_DEG, 180.0), ('altitude', 0.0, fields.LARGEST),
-            ('heading_deg', usual.heading_deg, fields.LARGEST)))
+            ('longitude_deg', terrain.HOME_LON_DEG, 180.0), ('altitude', 0.0, LARGEST),
+            ('heading_deg', usual.heading_deg, LARGEST)))
     ahead_east, ahead_north = math.sin(heading_deg * DEGREE), math.cos(heading_deg * DEGREE)
     lat_deg, lon_deg, _ = LocalFrame(lat_deg, lon_deg, altitude).enu_to_geodetic((
         forward * ahead_east + right * ahead_north, forward * ahead_north - right * ahead_east,
         up))
-    rest = {name: value for name, value in own.items() if name not in _OFFSETS}
+    rest = {name: value for name, value in own.items() if name not in OFFSETS}
     return {
         **{name: first[name] for name in _SHARED if name in first},
         'latitude_deg': lat_deg, 'longitude_deg': lon_deg,
@@ -171,33 +221,28 @@ def read_fleet(
 ) -> Fleet:
     """Return what binds the vehicles of a file."""
     stations: dict[str, Station] = {}
-    for number, (item, name) in enumerate(zip(items, names, strict=True)):
+    for n, (item, name) in enumerate(zip(items, names, strict=True)):
         if 'formation' in item:
             stations[name] = _station(
-                item['formation'], f'vehicles[{number}].formation', name, names, duration)
+                item['formation'], f'vehicles[{n}].formation', name, names, duration)
     for name in stations:
         _check_leads(name, stations)
-    given = fields.mapping(midair, 'midair', optional=('radius', 'ends'))
-    return Fleet(stations, Midair(
-        fields.number(given.get('radius', MIDAIR_RADIUS), 'midair.radius', above=0.0),
-        fields.boolean(given.get('ends', True), 'midair.ends')))
+    return Fleet(stations, read(Midair, midair, 'midair'))
 
 
 def _station(
     item: Any, where: str, own: str, names: Sequence[str], duration: float
 ) -> Station:
-    given = fields.mapping(item, where, required=('leader', 'begin'), optional=_OFFSETS)
+    given = read_table(FORMATION_SLOT, item, where)
     leader = given['leader']
     if leader not in names:
-        raise ScenarioError(
+        raise FieldError(
             f'{where}.leader: there is no vehicle {abbreviated(leader)}: expected one of '
             f'{", ".join(name for name in names if name != own)}')
     if leader == own:
-        raise ScenarioError(f'{where}.leader: {own} cannot follow itself')
-    return Station(
-        leader,
-        Slot(*(fields.number(given.get(name, 0.0), f'{where}.{name}') for name in _OFFSETS)),
-        fields.number(given['begin'], f'{where}.begin', at_least=0.0, at_most=duration))
+        raise FieldError(f'{where}.leader: {own} cannot follow itself')
+    number(given['begin'], f'{where}.begin', high=duration, unit='s')
+    return Station(leader, Slot(*(given.get(name, 0.0) for name in OFFSETS)), given['begin'])
 
 
 def _check_leads(name: str, stations: Mapping[str, Station]) -> None:
@@ -206,7 +251,7 @@ def _check_leads(name: str, stations: Mapping[str, Station]) -> None:
     while met[-1] in stations:
         leader = stations[met[-1]].leader
         if leader in met:
-            raise ScenarioError(
+            raise FieldError(
                 f'formation: {", ".join(met)} follow one another in a circle, and none leads')
         met.append(leader)
 
@@ -218,20 +263,20 @@ def read_subject(item: Mapping[str, Any], where: str, names: Sequence[str], flee
         if pair == 'all':
             return f'{SEPARATION} of {ANY_TWO}'
         if not isinstance(pair, list) or len(pair) != 2:
-            raise ScenarioError(
+            raise FieldError(
                 f'{where}.{SEPARATION}: expected the names of two vehicles, or all, got '
                 f'{abbreviated(pair)}')
         for name in pair:
             if name not in names:
-                raise ScenarioError(
+                raise FieldError(
                     f'{where}.{SEPARATION}: there is no vehicle {abbreviated(name)}: expected two '
                     f'of {", ".join(names)}')
         if pair[0] == pair[1]:
-            raise ScenarioError(f'{where}.{SEPARATION}: {pair[0]} is named twice')
+            raise FieldError(f'{where}.{SEPARATION}: {pair[0]} is named twice')
         return f'{SEPARATION} of {pair[0]} and {pair[1]}'
-    name = fields.text(item[FORMATION], f'{where}.{FORMATION}')
+    name = text(item[FORMATION], f'{where}.{FORMATION}')
     if name not in fleet.stations:
-        raise ScenarioError(
+        raise FieldError(
             f'{where}.{FORMATION}: {abbreviated(name)} holds no slot: expected one of '
             f'{", ".join(fleet.stations) or "those with a formation, of which there is none"}')
     return f'{FORMATION}_error of {name}'

@@ -29,9 +29,14 @@ import shlex
 import shutil
 from typing import Any
 
-from xplane_bridge.common import fields
-from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.fields import (
+    Declaration,
+    FieldError,
+    read_table,
+    Table,
+    wrong_kind,
+)
+from xplane_bridge.laboratory.flights.scenario.errors import ScenarioError
 
 # Where ROS packages are installed, by the index that ament keeps as plain files. No ROS.
 
@@ -58,44 +63,51 @@ TIMEOUT = 5.0
 """Seconds of silence that end a flight, by default."""
 ROS_ARGUMENTS = '{ros_arguments}'
 """Where a command has it, the ROS arguments are put there, else at its end."""
-_LONGEST = 3600.0
+
+
+def _read_command(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise FieldError(wrong_kind(where, 'a command line', value))
+    return value
+
+
+def _read_launch(value: Any, where: str) -> tuple[str, str]:
+    if not isinstance(value, list) or len(value) != 2 or not all(
+            isinstance(part, str) for part in value):
+        raise FieldError(wrong_kind(where, '[package, file]', value))
+    return value[0], value[1]
+
+
+# By the names of Settings.
+FLOWN_BY: Table = {
+    'controller': Declaration(
+        None, f'a command line, `{AUTOPILOT}`, or `{EXTERNAL}`: started elsewhere', str,
+        name='command', form='a command line', reader=_read_command),
+    'controller_launch': Declaration(
+        None, 'a launch file that starts it, instead', name='launch', form='[package, file]',
+        reader=_read_launch),
+    'guidance': Declaration(
+        GUIDANCE[0], 'by what it is given a route', str, choices=GUIDANCE),
+    'controller_timeout': Declaration(
+        TIMEOUT, 'the silence that ends the flight', unit='s', above=0.0, high=3600.0,
+        name='timeout'),
+    'controller_target': Declaration(
+        True, 'whether it is told targets; false is one with goals of its own', bool,
+        name='target')}
+"""Of a controller in a scenario's file."""
 
 
 def parse(item: Any) -> dict[str, Any]:
     """
-    Return the controller of a scenario file, by the names of Settings.
+    Return the controller of a scenario file, by the names of Settings. Raises FieldError.
 
-    It is a command, ``autopilot`` or ``external``; or a mapping with ``command`` or ``launch``
-    ([package, file]), and perhaps ``guidance``, ``timeout``, and ``target: false``.
+    It is a mapping, or its command alone.
     """
-    if isinstance(item, str):
-        item = {'command': item}
-    given = fields.mapping(
-        item, 'controller', optional=('command', 'launch', 'guidance', 'timeout', 'target'))
-    if ('command' in given) == ('launch' in given):
-        raise ScenarioError('controller: expected either command or launch')
-    found: dict[str, Any] = {}
-    if 'command' in given:
-        if not isinstance(given['command'], str) or not given['command'].strip():
-            raise ScenarioError(
-                'controller.command: expected a command line, got '
-                f'{abbreviated(given["command"])}')
-        found['controller'] = given['command']
-    else:
-        launch = given['launch']
-        if not isinstance(launch, list) or len(launch) != 2 or not all(
-                isinstance(part, str) for part in launch):
-            raise ScenarioError(
-                f'controller.launch: expected [package, file], got {abbreviated(launch)}')
-        found['controller_launch'] = tuple(launch)
-    if 'guidance' in given:
-        found['guidance'] = fields.choice(given['guidance'], 'controller.guidance', GUIDANCE)
-    if 'timeout' in given:
-        found['controller_timeout'] = fields.number(
-            given['timeout'], 'controller.timeout', above=0.0, at_most=_LONGEST)
-    if 'target' in given:
-        found['controller_target'] = fields.boolean(given['target'], 'controller.target')
-    return found
+    given = read_table(FLOWN_BY, {'command': item} if isinstance(item, str) else item,
+                       'controller')
+    if ('controller' in given) == ('controller_launch' in given):
+        raise FieldError('controller: expected either command or launch')
+    return given
 
 
 def ros_arguments(

@@ -19,9 +19,14 @@ from collections.abc import Mapping
 import math
 from typing import Any
 
-from xplane_bridge.common import fields
-from xplane_bridge.common.fields import ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.fields import (
+    Declaration,
+    FieldError,
+    read_table,
+    REQUIRED,
+    Table,
+    wrong_kind,
+)
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.runway.autopilot import LEFT, RIGHT
 from xplane_bridge.laboratory.control.runway.charted import (
@@ -41,31 +46,51 @@ _LOWEST, _HIGHEST = 50.0, 3000.0
 _STANDS = 30.0
 
 
+def _bounded(name: str, default: Any, meaning: str, unit: str = 'm') -> Declaration:
+    low, high = BOUNDS[name]
+    return Declaration(default, meaning, float, unit, low, high, name=name)
+
+
+RUNWAY: Table = {
+    'heading': Declaration(
+        REQUIRED, 'its direction, from true north', float, 'deg', 0.0, 360.0, name='heading_deg'),
+    'length': _bounded('length', REQUIRED, 'from threshold to end'),
+    'width': _bounded('width', REQUIRED, 'from edge to edge'),
+    'elevation_msl': _bounded(
+        'elevation_msl', None, 'of its threshold, above mean sea level; without, that of the '
+        'ground there, which only core knows'),
+    'latitude_deg': _bounded('latitude_deg', HOME_LAT_DEG, 'of its threshold', 'deg'),
+    'longitude_deg': _bounded('longitude_deg', HOME_LON_DEG, 'of its threshold', 'deg'),
+    'glide_path': _bounded(
+        'glide_path_deg', DEGREE * USUAL_GLIDE_PATH_DEG, 'its angle of descent', 'deg'),
+    'aiming_point': Declaration(
+        None, 'from the threshold; by default that of ICAO for its length', float, 'm', 1.0,
+        BOUNDS['length'][1])}
+"""Of a runway."""
+
+PROCEDURE: Table = {
+    'height': Declaration(
+        USUAL_HEIGHT, 'above the runway', unit='m', low=_LOWEST, high=_HIGHEST)}
+"""Of ``take_off`` and ``go_around``."""
+
+PATTERN: Table = {
+    **PROCEDURE,
+    'side': Declaration(LEFT, 'on which it is flown', str, choices=(LEFT, RIGHT))}
+"""Of ``pattern``."""
+
+
 def parse(item: Any) -> ChartedRunway:
-    """Return the runway of a file; ScenarioError says what is wrong with it."""
-    given = fields.mapping(
-        item, 'runway', required=('heading_deg', 'length', 'width'), optional=(
-            'elevation_msl', 'latitude_deg', 'longitude_deg', 'glide_path_deg', 'aiming_point'))
-
-    def number(name: str, low: float, high: float, otherwise: float = math.nan) -> float:
-        return fields.number(
-            given.get(name, otherwise), f'runway.{name}', at_least=low, at_most=high)
-
-    length = number('length', *BOUNDS['length'])
-    aiming_point = number(
-        'aiming_point', 1.0, BOUNDS['length'][1], usual_aiming_point(length))
-    if aiming_point >= length:
-        raise ScenarioError(
-            f'runway.aiming_point: {aiming_point:g} m is beyond the runway of {length:g} m')
-    return ChartedRunway(
-        number('latitude_deg', *BOUNDS['latitude_deg'], HOME_LAT_DEG),
-        number('longitude_deg', *BOUNDS['longitude_deg'], HOME_LON_DEG),
-        DEGREE * number('heading_deg', 0.0, 360.0),
-        number('elevation_msl', *BOUNDS['elevation_msl'])
-        if 'elevation_msl' in given else math.nan,
-        length, number('width', *BOUNDS['width']),
-        DEGREE * number('glide_path_deg', *BOUNDS['glide_path_deg'], USUAL_GLIDE_PATH_DEG),
-        aiming_point)
+    """Return the runway of a file. Raises FieldError."""
+    given = read_table(RUNWAY, item, 'runway')
+    length = given['length']
+    given = {
+        'latitude_deg': HOME_LAT_DEG, 'longitude_deg': HOME_LON_DEG, 'elevation_msl': math.nan,
+        'glide_path': DEGREE * USUAL_GLIDE_PATH_DEG, 'aiming_point': usual_aiming_point(length),
+        **given}
+    if given['aiming_point'] >= length:
+        raise FieldError(f'runway.aiming_point: {given["aiming_point"]:g} m is beyond the runway '
+                         f'of {length:g} m')
+    return ChartedRunway(**given)
 
 
 def standing(runway: ChartedRunway) -> dict[str, float]:
@@ -81,15 +106,10 @@ def parse_procedure(action: str, value: Any, where: str) -> dict[str, Any]:
     """Return what an event of PROCEDURES is told."""
     if action == 'land':
         if value is not True:
-            raise ScenarioError(f'{where}: expected true, got {abbreviated(value)}')
+            raise FieldError(wrong_kind(where, 'true', value))
         return {}
-    given = fields.mapping(
-        value, where, optional=('height', *(('side',) if action == 'pattern' else ())))
-    found: dict[str, Any] = {'height': fields.number(
-        given.get('height', USUAL_HEIGHT), f'{where}.height', at_least=_LOWEST, at_most=_HIGHEST)}
-    if action == 'pattern':
-        found['side'] = fields.choice(given.get('side', LEFT), f'{where}.side', (LEFT, RIGHT))
-    return found
+    table = PATTERN if action == 'pattern' else PROCEDURE
+    return {name: one.default for name, one in table.items()} | read_table(table, value, where)
 
 
 def described(action: str, values: Mapping[str, Any]) -> str:

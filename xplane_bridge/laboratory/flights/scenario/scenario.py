@@ -26,10 +26,24 @@ from dataclasses import dataclass, field, replace
 import os
 from typing import Any
 
-from xplane_bridge.common import fields, plain_yaml
+from xplane_bridge.common import plain_yaml
 from xplane_bridge.common.data import folder
-from xplane_bridge.common.fields import ScenarioError as ScenarioError
-from xplane_bridge.common.plain_yaml import abbreviated
+from xplane_bridge.common.fields import (
+    as_it_is,
+    DAY,
+    Declaration,
+    declared,
+    FieldError,
+    in_file,
+    items,
+    number,
+    read,
+    read_table,
+    REQUIRED,
+    shown,
+    Table,
+    wrong_kind,
+)
 from xplane_bridge.common.timing import one_of_physics_rates, PHYSICS_RATES
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
@@ -37,6 +51,7 @@ from xplane_bridge.laboratory.flights.scenario import criteria
 from xplane_bridge.laboratory.flights.scenario import flown_by as controller
 from xplane_bridge.laboratory.flights.scenario import runway as runways
 from xplane_bridge.laboratory.flights.scenario.criteria import Criterion
+from xplane_bridge.laboratory.flights.scenario.errors import ScenarioError as ScenarioError
 from xplane_bridge.laboratory.flights.scenario.events import (
     check_order,
     CONTROLS,
@@ -59,25 +74,110 @@ from xplane_bridge.laboratory.sensors.faults import SENSOR_FAULTS
 from xplane_bridge.simulation.aircraft.plant import Plant
 from xplane_bridge.simulation.aircraft.weather_settings import WEATHER
 
-_AIRCRAFT = ('model', 'aircraft_path', 'gains')
-_INITIAL = ('altitude', 'heading_deg', 'airspeed', 'latitude_deg', 'longitude_deg', 'parked',
-            'plant', *_AIRCRAFT)
 # Of a route's turns: three quarters of what the c172p's envelope allows.
 _BANK_DEG = 19.0
-_PLACES = {'latitude_deg': 90.0, 'longitude_deg': 180.0}
+
+
+def _read_name(value: Any, where: str) -> str:
+    # A model's name may look like a number: 737.
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise FieldError(wrong_kind(where, 'a name', value))
+    return str(value)
+
+
+def _read_plant(value: Any, where: str) -> dict[str, float]:
+    return Plant.of(value, where).values()
+
+
+def _read_waypoints(value: Any, where: str) -> tuple[tuple[float, float], ...]:
+    found = tuple(_WAYPOINT.check(point, f'{where}[{n}]')
+                  for n, point in enumerate(items(value, where)))
+    if not found:
+        raise FieldError(f'{where}: expected at least one')
+    corners = [(0.0, 0.0), *found]
+    for n, (first, second) in enumerate(zip(corners, corners[1:], strict=False)):
+        if first == second:
+            raise FieldError(f'{where}[{n}] is where its leg starts')
+    return found
+
+
+def _read_physics_rate(value: Any, where: str) -> int:
+    rate = number(value, where)
+    if rate and rate not in PHYSICS_RATES:
+        raise FieldError(f'{where}: expected {one_of_physics_rates()}, got {shown(rate)}')
+    return int(rate)
+
+
+INITIAL: Table = {
+    'altitude': Declaration(None, 'above the WGS-84 ellipsoid, as in `fix`', unit='m'),
+    'heading_deg': Declaration(None, 'from true north', unit='deg'),
+    'airspeed': Declaration(None, 'calibrated', unit='m/s'),
+    'latitude_deg': Declaration(None, 'north', unit='deg', low=-90.0, high=90.0),
+    'longitude_deg': Declaration(None, 'east', unit='deg', low=-180.0, high=180.0),
+    'parked': Declaration(
+        False, 'on the ground, engines idling, instead of trimmed in the air', bool),
+    'plant': Declaration(
+        None, '[in what the aircraft differs](#a-plant-that-differs-from-its-model) from its '
+        'model', form='names with numbers', reader=_read_plant),
+    'model': Declaration(
+        'c172p', 'the aircraft, of simulators of this package', form='a name', reader=_read_name),
+    'aircraft_path': Declaration(
+        '', 'where that is, if it is one of your own', form='a folder', reader=_read_name),
+    'gains': Declaration(
+        '', "the autopilot's gains, if not those of the aircraft", form='a name or a file',
+        reader=_read_name)}
+"""Of the state in which a scenario begins."""
+
+PHYSICS_RATE = Declaration(
+    0, '[steps](aircraft.md#steps-per-second) of the simulated aircraft; 0 is as many as it needs',
+    unit='1/s', form=one_of_physics_rates(), reader=_read_physics_rate)
+"""Steps per second."""
+
+_WAYPOINT = Declaration(REQUIRED, 'a place', tuple[float, float], form='[east, north] in m')
+_COMMON: Table = {
+    'duration': Declaration(REQUIRED, 'how long it lasts', unit='s', above=0.0, high=DAY),
+    'events': Declaration(REQUIRED, '[what happens](#events)', form='a list', reader=items),
+    'criteria': Declaration(
+        REQUIRED, '[what it is judged by](#criteria); at least one, or an `expect`',
+        form='a list', reader=items),
+    'description': Declaration('', 'any text', reader=as_it_is, form='a text'),
+    'initial': Declaration({}, '[how it begins](#initial-state)', reader=as_it_is),
+    'sensors': Declaration(
+        '', 'between the simulator and the controller: [sensors](sensors.md); `--sensors NAME` or '
+        '`none` overrides it', str, form='a name or a file'),
+    'physics_rate': PHYSICS_RATE,
+    'controller': Declaration(
+        None, '[what flies](controllers.md), unless the command line says otherwise',
+        form='a command line, or names with values', reader=as_it_is)}
+
+ALONE: Table = {
+    **_COMMON,
+    'route': Declaration(None, '[waypoints](#routes) to fly along', reader=as_it_is),
+    'runway': Declaration(None, '[where it takes off and lands](runway.md)', reader=as_it_is),
+    'expect_crash': Declaration(
+        False, 'whether it is to end by a crash; otherwise one is the verdict', bool)}
+"""Of the scenario of one aircraft."""
+
+OF_SEVERAL: Table = {
+    **_COMMON,
+    'vehicles': Declaration(
+        REQUIRED, '[the aircraft](fleets.md)', form='a list', reader=items),
+    'midair': Declaration(
+        {}, '[when two of them have met](fleets.md)', reader=as_it_is)}
+"""Of the scenario of several aircraft."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """
-    Waypoints in metres (east, north) from the aircraft's position at ``begin`` (s).
+    """Waypoints; ``bank`` gives the radius of its turns."""
 
-    ``bank`` (rad) gives the radius of its turns, with the ground speed at ``begin``.
-    """
-
-    begin: float
-    waypoints: tuple[tuple[float, float], ...]
-    bank: float
+    begin: float = declared(REQUIRED, 'from when on it is flown', unit='s', low=0.0)
+    waypoints: tuple[tuple[float, float], ...] = declared(
+        REQUIRED, "from the aircraft's position at `begin`", unit='m',
+        form='[[east, north], …]', reader=_read_waypoints)
+    bank: float = declared(
+        DEGREE * _BANK_DEG, 'of its turns, with the ground speed at `begin`; leave room for wind',
+        unit='deg', low=1.0, high=60.0, name='bank_deg')
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,28 +287,35 @@ def find(name: str) -> str:
 
 def load(path: str, judged: bool = True) -> Scenario:
     """Read a scenario file; ScenarioError says what is wrong with it."""
-    try:
-        content = plain_yaml.load_file(path)
-    except OSError as error:
-        raise ScenarioError(f'{path}: {error.strerror}') from None
-    except ValueError as error:
-        raise ScenarioError(f'{path} cannot be read as YAML: {error}') from None
     name = os.path.splitext(os.path.basename(path))[0]
     try:
+        content = plain_yaml.load_named(path)
+    except FieldError as error:
+        raise ScenarioError(str(error)) from None
+    with in_file(path, ScenarioError):
         return parse(name, content, judged)
-    except ScenarioError as error:
-        raise ScenarioError(f'{path}: {error}') from None
 
 
 def parse(name: str, content: Any, judged: bool = True) -> Scenario:
-    """Return the scenario in the content of its file; it has criteria, if it is ``judged``."""
+    """
+    Return the scenario in the content of its file; it has criteria, if it is ``judged``.
+
+    ScenarioError says what is wrong with it.
+    """
+    try:
+        return _parse(name, content, judged)
+    except FieldError as error:
+        raise ScenarioError(str(error)) from None
+
+
+def _parse(name: str, content: Any, judged: bool) -> Scenario:
     if not judged and isinstance(content, Mapping):
         content = {'criteria': [], **content}
     if isinstance(content, Mapping) and 'vehicles' in content:
         return _fleet(name, content)
     found = _alone(name, content)
     if judged and not (found.criteria or _expects(found) or found.expect_crash):
-        raise ScenarioError('criteria: a scenario without any proves nothing; state at least one')
+        raise FieldError('criteria: a scenario without any proves nothing; state at least one')
     return found
 
 
@@ -220,26 +327,24 @@ def _alone(
     name: str, content: Any, common: tuple[ScenarioEvent, ...] | None = None
 ) -> Scenario:
     """Return the scenario of one aircraft; ``common`` events happen to others, if it has any."""
-    top = fields.mapping(content, 'the file', required=('duration', 'events', 'criteria'),
-                   optional=('description', 'initial', 'route', 'controller', 'sensors', 'runway',
-                             'expect_crash', 'physics_rate'))
-    duration = _duration(top)
-    events = _in_time((*(common or ()), *_events(top, duration)))
+    top = read_table(ALONE, content)
+    duration = top['duration']
+    events = _in_time((*(common or ()), *_events(top)))
     check_order(events)
     route = _route(top['route'], duration) if 'route' in top else None
     if route is not None:
         if not engaged_at(events, route.begin):
-            raise ScenarioError(f'route: the autopilot is not engaged at {route.begin:g} s')
+            raise FieldError(f'route: the autopilot is not engaged at {route.begin:g} s')
         for event in events:
             if event.is_open_loop and event.at > route.begin:
-                raise ScenarioError(
+                raise FieldError(
                     f'route: {event.action} at {event.at:g} s releases the autopilot')
             if event.action in ('target', 'change') and 'heading' in event.value and (
                     event.at >= route.begin):
-                raise ScenarioError(
+                raise FieldError(
                     f'route: the heading at {event.at:g} s would leave it; omit one of them')
     judged = tuple(criteria.parse(item, f'criteria[{n}]', duration)
-                   for n, item in enumerate(fields.items(top['criteria'], 'criteria')))
+                   for n, item in enumerate(top['criteria']))
     runway = runways.parse(top['runway']) if 'runway' in top else None
     initial = parse_initial(top.get('initial', {}))
     if runway is not None and initial.get('parked'):
@@ -247,69 +352,55 @@ def _alone(
     found = Scenario(
         name, str(top.get('description', '')).strip(), duration, initial, events, judged, route,
         controller.parse(top['controller']) if 'controller' in top else {},
-        fields.text(top.get('sensors', ''), 'sensors'), runway,
-        expect_crash=fields.boolean(top.get('expect_crash', False), 'expect_crash'),
-        physics_rate=read_physics_rate(top))
+        top.get('sensors', ''), runway, expect_crash=top.get('expect_crash', False),
+        physics_rate=top.get('physics_rate', 0))
     needed = [] if runway is not None else found.needs_runway()
     if needed and common is not None:
-        raise ScenarioError(
+        raise FieldError(
             f'{", ".join(needed)}: aircraft of a fleet neither take off nor land, as '
             'simulator_node says only of its first what touches the ground; fly it alone')
     if needed:
-        raise ScenarioError(
+        raise FieldError(
             f'{", ".join(needed)} needs a runway: state heading_deg, length, width and '
             'elevation_msl below "runway", as no mode trusts an unknown height above the ground')
     return found
 
 
-def read_physics_rate(given: Mapping[str, Any]) -> int:
-    """Return the steps per second in a file, 0 if it has none; ScenarioError for a bad one."""
-    rate = fields.number(given.get('physics_rate', 0), 'physics_rate')
-    if rate and rate not in PHYSICS_RATES:
-        raise ScenarioError(f'physics_rate: got {rate:g}, expected {one_of_physics_rates()}')
-    return int(rate)
-
-
 def _fleet(name: str, content: Any) -> Scenario:
     """Return the scenario of several aircraft."""
-    top = fields.mapping(
-        content, 'the file', required=('duration', 'events', 'criteria', 'vehicles'),
-        optional=('description', 'initial', 'controller', 'sensors', 'midair', 'physics_rate'))
-    duration = _duration(top)
-    items = fields.items(top['vehicles'], 'vehicles')
-    names = read_names(items)
-    initial, common = parse_initial(top.get('initial', {})), _in_time(_events(top, duration))
-    contents = read_contents(items, top.get('initial', {}), duration, {
+    top = read_table(OF_SEVERAL, content)
+    duration, given_vehicles = top['duration'], top['vehicles']
+    names = read_names(given_vehicles)
+    initial, common = parse_initial(top.get('initial', {})), _in_time(_events(top))
+    contents = read_contents(given_vehicles, top.get('initial', {}), duration, {
         name: top[name] for name in ('controller',) if name in top})
     vehicles = []
     for own, given in zip(names, contents, strict=True):
-        try:
+        with in_file(f'vehicle {own}'):
             vehicles.append(_alone(own, given, common))
-        except ScenarioError as error:
-            raise ScenarioError(f'vehicle {own}: {error}') from None
-    fleet = read_fleet(items, names, top.get('midair', {}), duration)
+    fleet = read_fleet(given_vehicles, names, top.get('midair', {}), duration)
     for vehicle in vehicles:
         _check_one_of_many(vehicle, common, fleet)
     judged = [criteria.over_two(item, f'criteria[{n}]', duration, names, fleet)
-              for n, item in enumerate(fields.items(top['criteria'], 'criteria'))]
+              for n, item in enumerate(top['criteria'])]
     if not judged and not any(
             one.criteria or _expects(one) or one.expect_crash for one in vehicles):
-        raise ScenarioError('criteria: a scenario without any proves nothing; state at least one')
+        raise FieldError('criteria: a scenario without any proves nothing; state at least one')
     if len(names) > 1:
         judged.append(criteria.apart(fleet.midair.radius))
     return Scenario(
         name, str(top.get('description', '')).strip(), duration, initial, common,
-        tuple(judged), sensors=fields.text(top.get('sensors', ''), 'sensors'),
-        vehicles=tuple(replace(one, physics_rate=read_physics_rate(top), is_one_of_many=True)
+        tuple(judged), sensors=top.get('sensors', ''),
+        vehicles=tuple(replace(one, physics_rate=top.get('physics_rate', 0), is_one_of_many=True)
                        for one in vehicles),
-        fleet=fleet, physics_rate=read_physics_rate(top))
+        fleet=fleet, physics_rate=top.get('physics_rate', 0))
 
 
 def _check_one_of_many(vehicle: Scenario, common: tuple[ScenarioEvent, ...], fleet: Fleet) -> None:
-    """Raise ScenarioError for what contradicts that there are others."""
+    """Raise FieldError for what contradicts that there are others."""
     for event in vehicle.events:
         if event.action in WEATHER and event not in common:
-            raise ScenarioError(
+            raise FieldError(
                 f'vehicle {vehicle.name}: {event.action} at {event.at:g} s: there is one weather '
                 'for all; put it in the events of the file')
     station = fleet.stations.get(vehicle.name)
@@ -317,23 +408,19 @@ def _check_one_of_many(vehicle: Scenario, common: tuple[ScenarioEvent, ...], fle
         return
     where = f'vehicle {vehicle.name}: formation'
     if not engaged_at(vehicle.events, station.begin):
-        raise ScenarioError(f'{where}: the autopilot is not engaged at {station.begin:g} s')
+        raise FieldError(f'{where}: the autopilot is not engaged at {station.begin:g} s')
     if vehicle.route is not None:
-        raise ScenarioError(f'{where}: its route would leave the slot; omit one of them')
+        raise FieldError(f'{where}: its route would leave the slot; omit one of them')
     for event in vehicle.events:
         if event.action in ('target', 'change') and event.at >= station.begin:
-            raise ScenarioError(
+            raise FieldError(
                 f'{where}: {event.action} at {event.at:g} s would leave the slot; omit one of '
                 'them')
 
 
-def _duration(top: Mapping[str, Any]) -> float:
-    return fields.number(top['duration'], 'duration', above=0.0, at_most=fields.DAY)
-
-
-def _events(top: Mapping[str, Any], duration: float) -> tuple[ScenarioEvent, ...]:
-    return tuple(parse_event(item, f'events[{n}]', duration)
-                 for n, item in enumerate(fields.items(top['events'], 'events')))
+def _events(top: Mapping[str, Any]) -> tuple[ScenarioEvent, ...]:
+    return tuple(parse_event(item, f'events[{n}]', top['duration'])
+                 for n, item in enumerate(top['events']))
 
 
 def _in_time(events: Sequence[ScenarioEvent]) -> tuple[ScenarioEvent, ...]:
@@ -341,41 +428,11 @@ def _in_time(events: Sequence[ScenarioEvent]) -> tuple[ScenarioEvent, ...]:
 
 
 def parse_initial(item: Any) -> dict[str, Any]:
-    """Return the initial state in a file; ScenarioError says what is wrong with it."""
-    given = fields.mapping(item, 'initial', optional=_INITIAL)
-    found: dict[str, Any] = {}
-    for name, value in given.items():
-        if name == 'parked':
-            found[name] = fields.boolean(value, 'initial.parked')
-        elif name == 'plant':
-            found[name] = Plant.of(value, 'initial.plant').values()
-        elif name in _AIRCRAFT:
-            # A model's name may look like a number: 737.
-            if not isinstance(value, str | int) or isinstance(value, bool):
-                raise ScenarioError(f'initial.{name}: expected a name, got {abbreviated(value)}')
-            found[name] = str(value)
-        else:
-            limit = _PLACES.get(name, fields.LARGEST)
-            found[name] = fields.number(value, f'initial.{name}', at_least=-limit, at_most=limit)
-    return found
+    """Return the initial state in a file. Raises FieldError."""
+    return read_table(INITIAL, item, 'initial')
 
 
 def _route(item: Any, duration: float) -> Route:
-    given = fields.mapping(
-        item, 'route', required=('begin', 'waypoints'), optional=('bank_deg',))
-    begin = fields.number(given['begin'], 'route.begin', at_least=0.0, at_most=duration)
-    waypoints = []
-    for n, point in enumerate(fields.items(given['waypoints'], 'route.waypoints')):
-        where = f'route.waypoints[{n}]'
-        if not isinstance(point, Sequence) or isinstance(point, str) or len(point) != 2:
-            raise ScenarioError(f'{where}: expected [east, north] in m, got {abbreviated(point)}')
-        waypoints.append((fields.number(point[0], where), fields.number(point[1], where)))
-    if not waypoints:
-        raise ScenarioError('route.waypoints: expected at least one')
-    corners = [(0.0, 0.0), *waypoints]
-    for n, (first, second) in enumerate(zip(corners, corners[1:], strict=False)):
-        if first == second:
-            raise ScenarioError(f'route.waypoints[{n}] is where its leg starts')
-    return Route(
-        begin, tuple(waypoints), DEGREE * fields.number(
-            given.get('bank_deg', _BANK_DEG), 'route.bank_deg', at_least=1.0, at_most=60.0))
+    found = read(Route, item, 'route')
+    number(found.begin, 'route.begin', high=duration, unit='s')
+    return found

@@ -22,7 +22,14 @@ import math
 from typing import Any
 
 from xplane_bridge.bridges.conversions.geoid import ellipsoid_to_msl, usual_undulation
-from xplane_bridge.common.fields import LARGEST_SEED, mapping, text
+from xplane_bridge.common.fields import (
+    as_it_is,
+    Declaration,
+    LARGEST_SEED,
+    read_table,
+    Table,
+    whole,
+)
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.scenario.events import FAILURES, parse, ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.scenario import (
@@ -35,9 +42,35 @@ from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.simulation.aircraft.plant import Plant
 from xplane_bridge.simulation.peers.traffic import offset
 
-OPTIONS = ('initial', 'wind', 'turbulence', 'failures', 'aircraft', 'sensors')
 NO_SENSORS = 'none'
 """Flown by the truth, whatever the scenario says."""
+
+
+def _read_initial(value: Any, where: str) -> dict[str, Any]:
+    return parse_initial(_plain(value))
+
+
+OPTIONS: Table = {
+    'initial': Declaration(
+        None, "some of the [initial state](scenarios.md#initial-state), instead of the scenario's",
+        form='names with values', reader=_read_initial),
+    'wind': Declaration(
+        None, 'instead of events `wind`; from time 0 on, as a gust after the trim, which is in '
+        'still air', form='[east, north, up] in m/s', reader=as_it_is),
+    'turbulence': Declaration(
+        None, 'instead of events `turbulence`; from time 0 on, '
+        '[growing for some seconds](simulator.md#turbulence)',
+        form='[wind at 20 ft in m/s, severity 0..7]', reader=as_it_is),
+    'failures': Declaration(
+        None, f'instead of all events {", ".join(f"`{name}`" for name in FAILURES)}',
+        form="a list of events, such as `[{'at': 10.0, 'engine_failed': True}]`", reader=as_it_is),
+    'aircraft': Declaration(
+        '', "JSBSim's model, such as `pa28`, instead of the scenario's; give an airspeed that "
+        'suits it', str, form='a name'),
+    'sensors': Declaration(
+        '', f"a preset, a file, or `{NO_SENSORS}`, instead of the scenario's", str,
+        form='a name or a file')}
+"""Of a reset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +98,15 @@ def make_start(seed: int, options: Mapping[str, Any], usual: Start, duration: fl
 
     ``duration`` is that of the scenario in s. Raises ValueError with a sentence.
     """
-    if not 0 <= seed <= LARGEST_SEED:
-        raise ValueError(f'seed is {seed}, expected 0..{LARGEST_SEED}')
-    given = mapping(options, 'options', optional=OPTIONS)
-    changes: dict[str, Any] = {'seed': seed}
-    for name, value in given.items():
-        where = f'options.{name}'
+    changes: dict[str, Any] = {'seed': whole(seed, 'seed', 0, LARGEST_SEED)}
+    for name, value in read_table(OPTIONS, options, 'options').items():
         if name == 'initial':
-            changes[name] = {**usual.initial, **parse_initial(_plain(value))}
+            value = {**usual.initial, **value}
         elif name in ('wind', 'turbulence'):
-            changes[name] = parse({'at': 0.0, name: _plain(value)}, 'options', duration).value
+            value = parse({'at': 0.0, name: _plain(value)}, 'options', duration).value
         elif name == 'failures':
-            changes[name] = _failures(value, where, duration)
-        else:
-            changes[name] = text(value, where)
+            value = _failures(value, f'options.{name}', duration)
+        changes[name] = value
     return replace(usual, **changes)
 
 

@@ -16,10 +16,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-import math
+from dataclasses import dataclass
+from typing import Any
 
 from xplane_bridge.common import plain_yaml
+from xplane_bridge.common.fields import declared, in_file, read, REQUIRED, table_of
 from xplane_bridge.simulation.aircraft.model import Model
 
 _FOOT = 0.3048
@@ -39,22 +40,22 @@ _PROPERTIES = {
 }
 
 
+def _positive(meaning: str, unit: str) -> Any:
+    return declared(REQUIRED, meaning, unit=unit, above=0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Airframe:
-    """
-    Mass (kg), moments of inertia in body axes (kg m^2), and reference sizes (m^2, m).
+    """Mass, moments of inertia in body axes, and reference sizes."""
 
-    The product of inertia ``i_xz`` is the integral of x z dm.
-    """
-
-    mass: float
-    i_xx: float
-    i_yy: float
-    i_zz: float
-    i_xz: float
-    wing_area: float
-    wing_span: float
-    chord: float
+    mass: float = _positive('of the whole aircraft', 'kg')
+    i_xx: float = _positive('moment of inertia in roll', 'kg m²')
+    i_yy: float = _positive('moment of inertia in pitch', 'kg m²')
+    i_zz: float = _positive('moment of inertia in yaw', 'kg m²')
+    i_xz: float = declared(REQUIRED, 'product of inertia, the integral of x z dm', unit='kg m²')
+    wing_area: float = _positive('of reference', 'm²')
+    wing_span: float = _positive('of reference', 'm')
+    chord: float = _positive('of reference, mean aerodynamic', 'm')
 
     def length(self, rate: str) -> float:
         """Return the length (m) by which an angular rate is reduced."""
@@ -62,25 +63,17 @@ class Airframe:
 
     def __post_init__(self) -> None:
         """Raise ValueError for what no body has."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not math.isfinite(value) or (field.name != 'i_xz' and value <= 0.0):
-                raise ValueError(f'{field.name}: expected above 0, got {value:g}')
+        for name, one in table_of(Airframe).items():
+            one.check(getattr(self, name), name)
         if self.i_xz ** 2 >= self.i_xx * self.i_zz:
             raise ValueError(f'i_xz: expected less than the root of i_xx i_zz, got {self.i_xz:g}')
 
 
 def load(path: str) -> Airframe:
     """Return the airframe of a YAML file with its fields. Raises OSError and ValueError."""
-    names = [field.name for field in fields(Airframe)]
-    given = plain_yaml.mapping(plain_yaml.load_file(path), path, names)
-    try:
-        return Airframe(**{
-            name: plain_yaml.number(given[name], f'{path}: {name}') for name in names})
-    except plain_yaml.FieldError:
-        raise
-    except ValueError as error:
-        raise ValueError(f'{path}: {error}') from None
+    content = plain_yaml.load_file(path)
+    with in_file(path):
+        return read(Airframe, content)
 
 
 def read_airframe(model: Model) -> Airframe:

@@ -23,7 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from xplane_bridge.bridges.conversions.expressions.units import find_unit
-from xplane_bridge.common import optional, plain_yaml
+from xplane_bridge.common import fields, optional, plain_yaml
+from xplane_bridge.common.fields import Declaration, FieldError, mapping, Table
 from xplane_bridge.common.tables.bounds import TableError
 from xplane_bridge.common.tables.csv_file import CsvFile
 from xplane_bridge.common.tables.parquet import Parquet
@@ -38,8 +39,15 @@ from xplane_bridge.laboratory.identification.motion.signals import (
 
 FORMATS = ('.csv', '.parquet')
 _MOST_VALUES = 20_000_000
-_OPTIONS = ('column', 'unit', 'scale', 'value')
 _TIME = 'time'
+
+
+SOURCE: Table = {
+    'column': Declaration(None, 'where it is, or', str),
+    'value': Declaration(None, 'the one that it has at all times'),
+    'unit': Declaration(None, "of these, if it differs from the signal's, as pint spells it", str),
+    'scale': Declaration(1.0, 'a factor, such as -1 for another sign')}
+"""Of a signal in a map of columns."""
 
 
 class SignalSource(NamedTuple):
@@ -57,24 +65,21 @@ def load_map(path: str) -> dict[str, SignalSource]:
     Each has ``column``, and if it differs from SI ``unit``, with ``scale`` for another sign; or
     ``value`` where it was constant. Raises OSError, ValueError, and ImportError without pint.
     """
-    content = plain_yaml.mapping(
+    content = mapping(
         plain_yaml.load_file(path), path, (_TIME,), tuple(SIGNALS))
     found = {}
     for name, item in content.items():
         where = f'{path}: {name}'
-        given = plain_yaml.mapping(item, where, (), _OPTIONS)
+        given = fields.read_table(SOURCE, item, where)
         if ('value' in given) == ('column' in given):
-            raise plain_yaml.FieldError(f'{where}: expected column, or value where it is constant')
-        scale = plain_yaml.number(given.get('scale', 1.0), f'{where}.scale')
+            raise FieldError(f'{where}: expected column, or value where it is constant')
+        scale = given.get('scale', 1.0)
         if 'unit' in given:
-            scale *= _factor(plain_yaml.text(given['unit'], f'{where}.unit'), name, where)
-        if 'value' in given:
-            number = plain_yaml.number(given['value'], f'{where}.value')
-            found[name] = SignalSource('', value=number * scale)
-        else:
-            found[name] = SignalSource(plain_yaml.text(given['column'], f'{where}.column'), scale)
+            scale *= _factor(given['unit'], name, where)
+        found[name] = SignalSource(
+            given.get('column', ''), scale, given.get('value', np.nan) * scale)
     if found[_TIME].column == '':
-        raise plain_yaml.FieldError(f'{path}: time: expected a column')
+        raise FieldError(f'{path}: time: expected a column')
     return found
 
 
@@ -82,7 +87,7 @@ def _factor(text: str, name: str, where: str) -> float:
     wanted = 's' if name == _TIME else SIGNALS[name].unit
     unit = find_unit(text, wanted or '1')
     if unit is None or unit.offset:
-        raise plain_yaml.FieldError(
+        raise FieldError(
             f'{where}.unit: {printable(text)} does not become {wanted or "a part of 1"}')
     return unit.factor
 

@@ -17,32 +17,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 import math
 from typing import Any
 
 from xplane_bridge.bridges.conversions.vehicle import Controls
+from xplane_bridge.common.fields import declared
 
 # Time constant (s) of the positions around which the surfaces are moved: the trim.
 _TRIM = 3.0
 
 
-def _setting(
-    default: Any, description: str, minimum: float | None = None, maximum: float | None = None
-) -> Any:
-    return field(default=default, metadata={
-        'description': description, 'minimum': minimum, 'maximum': maximum})
-
-
 def _axis(default: int, what: str) -> Any:
-    return _setting(default, f'Axis of joy that moves the {what}; -1 is none.', -1, 63)
+    return declared(
+        default, f'Axis of joy that moves the {what}; -1 is none.', low=-1, high=63)
 
 
 def _scale(default: float, what: str) -> Any:
-    return _setting(
+    return declared(
         default, f'{what} per full deflection of its axis, which in joy is + to the left or '
-        'forwards.', -10.0, 10.0)
+        'forwards.', low=-10.0, high=10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +52,21 @@ class JoystickSettings:
     elevator_scale: float = _scale(-1.0, 'Elevator (+ is nose up)')
     rudder_scale: float = _scale(-1.0, 'Rudder (+ is nose right)')
     throttle_scale: float = _scale(0.5, 'Throttle')
-    throttle_is_rate: bool = _setting(
+    throttle_is_rate: bool = declared(
         True, 'The throttle axis returns to its centre: throttle_scale is per second. Otherwise '
         'it stays where it is, and its middle is half throttle.')
-    take_over_button: int = _setting(4, 'Button that takes over; -1 is none.', -1, 63)
-    give_back_button: int = _setting(5, 'Button that gives back; -1 is none.', -1, 63)
-    threshold: float = _setting(
+    take_over_button: int = declared(4, 'Button that takes over; -1 is none.', low=-1, high=63)
+    give_back_button: int = declared(5, 'Button that gives back; -1 is none.', low=-1, high=63)
+    threshold: float = declared(
         0.3, 'Deflection of the axis of a surface beyond which the joystick takes over; more than '
-        '1 is never.', 0.01, 2.0)
-    dead_zone: float = _setting(0.05, 'Deflection that counts as none.', 0.0, 0.9)
-    expo: float = _setting(
+        '1 is never.', low=0.01, high=2.0)
+    dead_zone: float = declared(0.05, 'Deflection that counts as none.', low=0.0, high=0.9)
+    expo: float = declared(
         0.3, 'Share of the cubic part of the response: 0 is linear, 1 is softest near the centre.',
-        0.0, 1.0)
-    timeout: float = _setting(
+        low=0.0, high=1.0)
+    timeout: float = declared(
         0.5, 'Seconds of flight without joy after which a joystick in charge gives back.',
-        0.05, 60.0)
+        low=0.05, high=60.0)
 
 
 class JoystickRequest(Enum):

@@ -23,6 +23,7 @@ from typing import Any
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.nodes.common.base import BaseParameters
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
+from xplane_bridge.common.fields import Declaration, declaration_of, table_of
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.envelope import Envelope
 from xplane_bridge.laboratory.control.gains import Gains, NAMES, SCHEDULE, scheduled
@@ -62,7 +63,7 @@ class OwnParameters(BaseParameters):
         'this is set to a later one; NaN is never.', live=True)
     subscribers: int = parameter(
         0, 'In lockstep: how many subscribers command/controls must have before the first '
-        'command, so that none misses it; until then the simulation waits.', minimum=0, live=True)
+        'command, so that none misses it; until then the simulation waits.', low=0, live=True)
     wait_for_recorder: bool = parameter(
         False, 'In lockstep: command nothing before record or rosbag2 has subscribed to all that '
         'is published of the vehicle, so that it misses no frame; until then the simulation '
@@ -70,38 +71,44 @@ class OwnParameters(BaseParameters):
 
 
 # Fields of the envelope that are parameters as they are.
-_LIMITS = [item for item in fields(Envelope) if item.name != 'geofence']
+_LIMITS = table_of(Envelope)
 _JOYSTICK = fields(JoystickSettings)
 _SCHEDULED = (*AXES, *(name for name in NAMES if name != AIRSPEED))
 _LEAST_CORNERS = 3
 
+
+def _sentence(one: Declaration, page: str) -> str:
+    """Return what is declared of a setting of an aircraft as a sentence, without markup."""
+    return f'{one.meaning}; see {page}.'.replace('`', '')
+
+
 AutopilotParameters = make_dataclass(
     'AutopilotParameters',
     [
-        *((f'gain_{item.name}', float, parameter(
-            item.default, 'Gain of the cascade; see docs/explanation/control.md.', live=True,
-            name=f'gains.{item.name}'))
-          for item in fields(Gains)),
+        *((f'gain_{name}', float, parameter(
+            one.default, f'Gain, {_sentence(one, "docs/explanation/control.md")}', live=True,
+            unit=one.unit, name=f'gains.{name}'))
+          for name, one in table_of(Gains).items()),
         *((f'scheduled_{name}', tuple[float, ...], parameter(
             (), 'Of a schedule of gains: airspeeds, altitudes, and of each gain that is scheduled '
             'a value for each of both, the altitude varying fastest; empty: not scheduled.',
             live=True, name=f'{SCHEDULE}.{name}'))
           for name in _SCHEDULED),
-        *((f'limit_{item.name}', float, parameter(
-            item.default, 'Limit of what the cascade does; NaN is none, where there can be none.',
-            live=True, name=f'envelope.{item.name}'))
-          for item in _LIMITS),
-        *((f'performance_{item.name}', float, parameter(
-            math.nan, 'Of take-off and landing; see docs/reference/runway.md. NaN: not known.',
-            live=True, name=f'{GROUP}.{item.name}'))
-          for item in fields(Performance)),
+        *((f'limit_{name}', float, parameter(
+            one.default, f'Limits {_sentence(one, "docs/reference/autopilot.md")} NaN is none, '
+            'where there can be none.', live=True, unit=one.unit, name=f'envelope.{name}'))
+          for name, one in _LIMITS.items()),
+        *((f'performance_{name}', float, parameter(
+            math.nan, f'Performance: {_sentence(one, "docs/reference/runway.md")} NaN: not known.',
+            live=True, unit=one.unit, name=f'{GROUP}.{name}'))
+          for name, one in table_of(Performance).items()),
         ('geofence_deg', tuple[float, ...], parameter(
             (), 'Corners of a polygon that is not to be left: latitude, longitude of one after '
             'the other.', live=True, name='envelope.geofence_deg')),
         *((f'joystick_{item.name}', item.type, parameter(
-            item.default, item.metadata['description'], minimum=item.metadata['minimum'],
-            maximum=item.metadata['maximum'], live=True, name=f'joystick.{item.name}'))
-          for item in _JOYSTICK),
+            one.default, one.meaning, low=one.low, high=one.high, live=True,
+            name=f'joystick.{item.name}'))
+          for item in _JOYSTICK for one in [declaration_of(item)]),
     ],
     bases=(OwnParameters,), frozen=True)
 
@@ -136,7 +143,7 @@ def read_envelope(given: Any, local: LocalFrame | None) -> Envelope:
                 'longitude')
     try:
         return Envelope(
-            **{item.name: getattr(given, f'limit_{item.name}') for item in _LIMITS},
+            **{name: getattr(given, f'limit_{name}') for name in _LIMITS},
             geofence=() if local is None else tuple(
                 local.geodetic_to_enu(latitude, longitude, local.height)[:2]
                 for latitude, longitude in positions))

@@ -31,13 +31,13 @@ class SensorsParameters(BaseParameters):
     sensors: str = parameter(
         'consumer', 'The sensors: consumer, tactical, perfect, px4, ardupilot, or a file (.yaml).')
     seed: int = parameter(
-        0, 'Random seed: equal ones give equal errors.', minimum=0, maximum=LARGEST_SEED)
+        0, 'Random seed: equal ones give equal errors.', low=0, high=LARGEST_SEED)
     lockstep: bool = parameter(
         False, 'For a simulator in lockstep: imu/data for each state, with its stamp, after all '
         'else that is delivered then; where the IMU has nothing new, its last values.')
     added_latency: float = parameter(
-        0.0, 'Every sensor delivers so much later than its figures say, s.', minimum=0.0,
-        maximum=5.0)
+        0.0, 'Every sensor delivers so much later than its figures say, s.', low=0.0,
+        high=5.0)
     base_frame: str = parameter('', 'Child frame of odom. Empty: the frame of imu/data.')
     ground_elevation: float = parameter(
         math.nan, 'Height of the ground (m above the WGS-84 ellipsoid), for the range finder. '

@@ -25,6 +25,7 @@ from typing import Any
 from xplane_bridge.bridges.conversions.airframe_events import EnvelopeLimits
 from xplane_bridge.common import plain_files, plain_yaml
 from xplane_bridge.common.data import folder
+from xplane_bridge.common.text import abbreviated
 
 ALL = '/**'
 """The section of a parameter file that is for all nodes."""
@@ -109,7 +110,7 @@ def numbers(content: Mapping[str, Any], group: str, known: Collection[str]) -> d
             raise ValueError(f'{group}.{name} is unknown: expected one of {", ".join(known)}')
         if isinstance(value, bool) or not isinstance(value, int | float) or math.isinf(value):
             raise ValueError(
-                f'{group}.{name}: expected a number, got {plain_yaml.abbreviated(value)}')
+                f'{group}.{name}: expected a number, got {abbreviated(value)}')
         found[name] = float(value)
     return found
 

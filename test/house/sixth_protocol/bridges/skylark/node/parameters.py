@@ -26,5 +26,5 @@ class SkylarkParameters(VehicleParameters):
     """Parameters of skylark_node."""
 
     host: str = parameter('127.0.0.1', "Address or name of Skylark's computer.")
-    port: int = parameter(skylark.PORT, 'UDP port of Skylark.', minimum=1, maximum=65535)
-    rate: float = parameter(20.0, 'Reports per second.', minimum=0.1, maximum=500.0)
+    port: int = parameter(skylark.PORT, 'UDP port of Skylark.', low=1, high=65535)
+    rate: float = parameter(20.0, 'Reports per second.', low=0.1, high=500.0)
