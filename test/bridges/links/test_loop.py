@@ -62,6 +62,7 @@ class Session:
         self.outgoing = []
         self.events = []
         self.deadline = None
+        self.rests = False
         self.polls = 0
         self.mistakes = 0
         self.received = []

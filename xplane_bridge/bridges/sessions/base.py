@@ -183,6 +183,8 @@ class Session(ABC):
         self.peer_state = PeerState.UNKNOWN
         self._left = Left()
         self._deadline: float | None = None
+        # Set by poll(); what is received ends it, unless it is known to change nothing.
+        self.rests = False
         self._expired: list[Any] = []
         self._refused = Refused()
         self.release_timeout = RELEASE_TIMEOUT
@@ -269,6 +271,7 @@ class Session(ABC):
         ``sender`` is None if the link has no addresses. Never raises: malformed datagrams are
         counted.
         """
+        self.rests = False
         if self._refused.count:
             self._refused.forget()
         return self._receive_one(channel, data, sender, now)
@@ -286,6 +289,7 @@ class Session(ABC):
 
     def port_refused(self, now: float) -> None:
         """Note that nothing listens where something was sent: perhaps the peer has ended."""
+        self.rests = False
         self._refused.note(now)
 
     def poll(self, now: float) -> Sequence[Outgoing]:
@@ -299,6 +303,7 @@ class Session(ABC):
         outgoing = self._send(now)
         self._deadline = now if self._expired else soonest(
             self._peer.deadline, *self._deadlines(now))
+        self.rests = True
         return outgoing
 
     def next_deadline(self) -> float | None:
@@ -321,6 +326,7 @@ class Session(ABC):
         """
         events: list[Any] = []
         for event in happened:
+            self.rests = False
             actions = self._peer.process(event, now)
             changed = self._look_at_shown()
             if event not in self.unannounced:

@@ -400,6 +400,7 @@ class SimpitSession(Session):
         self, channel: str, data: bytes, sender: Address | None, now: float
     ) -> list[Any]:
         """Process bytes from the port, in pieces of any size; return the resulting events."""
+        self.rests = False
         self.statistics.received += len(data)
         if not self._peer.listens:
             self.statistics.drained += len(data)

@@ -137,6 +137,7 @@ class UlyssixSession(Session):
         self, channel: str, data: bytes, sender: Address | None, now: float
     ) -> Sequence[Any]:
         """Handle one datagram; return its events. While stopped, not even bad ones count."""
+        self.rests = False
         if self._peer.state is _OFF:
             return ()
         return self._receive_one(channel, data, sender, now)
