@@ -183,8 +183,9 @@ class Session(ABC):
         self.peer_state = PeerState.UNKNOWN
         self._left = Left()
         self._deadline: float | None = None
-        # Set by poll(); what is received ends it, unless it is known to change nothing.
-        self.rests = False
+        # Set by poll(). What is received ends it, unless that is known to change nothing: then it
+        # is again what it was before.
+        self.rests = self._rested = False
         self._expired: list[Any] = []
         self._refused = Refused()
         self.release_timeout = RELEASE_TIMEOUT
@@ -263,23 +264,17 @@ class Session(ABC):
     # For the link.
 
     def receive(
-        self, channel: str, data: bytes, sender: Address | None, now: float
+        self, channel: str, data: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         """
-        Handle one datagram; return the events that it completes.
+        Handle one datagram, or the equivalent in a stream; return the events that it completes.
 
         ``sender`` is None if the link has no addresses. Never raises: malformed datagrams are
         counted.
         """
-        self.rests = False
+        self._rested, self.rests = self.rests, False
         if self._refused.count:
             self._refused.forget()
-        return self._receive_one(channel, data, sender, now)
-
-    def _receive_one(
-        self, channel: str, data: Any, sender: Address | None, now: float
-    ) -> Sequence[Any]:
-        """Handle one datagram, or the equivalent in a stream."""
         try:
             message = self._decode(channel, data)
         except ProtocolError as error:

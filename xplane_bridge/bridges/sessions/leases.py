@@ -165,8 +165,10 @@ class Leases(Generic[_Key]):
     def missing(self, now: float) -> dict[_Key, float]:
         """Return those that have been missing for longer than ``patience``, with that time."""
         missing = {}
+        arrived = self._heard
         for key, lease in self._leases.items():
-            heard = self._heard.get(key)
+            # Not by a call for each: sessions ask before each of their requests.
+            heard = arrived[key] if key in arrived else None  # noqa: SIM401
             since, patience = lease.since if heard is None else heard, lease.patience
             if heard is None and math.isinf(patience):
                 patience = self.patience

@@ -54,18 +54,11 @@ class SensorPoll:
         self.errors = 0
         self.replies: dict[Command, SensorReply] = {}
 
-    def take(self, reply: SensorReply) -> int:
-        """Handle a reply; return how many requests before it remain unanswered."""
-        # Huginn answers in order.
-        place = self.waiting.index(reply.command)
-        del self.waiting[:place + 1]
-        self.replies[reply.command] = reply
-        return place
-
     def ended(self) -> list[tuple[str, dict[Command, SensorReply]]]:
         """Return each completed entry, once, with its replies if any."""
         ended = []
-        for name, commands in tuple(self.entries.items()):
+        for name in tuple(self.entries):
+            commands = self.entries[name]
             for command in commands:
                 if command in self.waiting:
                     break
@@ -94,8 +87,8 @@ class Polls:
     @property
     def deadline(self) -> float | None:
         """Return when the oldest poll times out, None without any."""
-        for poll in self.outstanding.values():
-            return poll.sent_at + TIMEOUT
+        for channel in self.outstanding:
+            return self.outstanding[channel].sent_at + TIMEOUT
         return None
 
     def send(
@@ -119,14 +112,19 @@ class Polls:
 
     def take(self, channel: str, reply: SensorReply) -> SensorPoll | None:
         """Add a reply to its poll, and return the poll; None if it is late or a duplicate."""
-        poll = self.outstanding.get(channel)
-        if poll is None or reply.command not in poll.waiting:
+        poll, command = self.outstanding.get(channel), reply.command
+        if poll is None or command not in poll.waiting:
             self._statistics.unexpected += 1
             return None
-        if (unanswered := poll.take(reply)):
+        waiting = poll.waiting
+        # Huginn answers in order: what is before it remains unanswered.
+        unanswered = 0 if waiting[0] is command else waiting.index(command)
+        del waiting[:unanswered + 1]
+        poll.replies[command] = reply
+        if unanswered:
             self._miss(poll, unanswered)
         self._statistics.replies += 1
-        if not poll.waiting:
+        if not waiting:
             self._pool.give(channel)
             del self.outstanding[channel]
         return poll
@@ -156,7 +154,7 @@ class Polls:
 
     def closed(self) -> list[Outgoing]:
         """Return the channels to close."""
-        return [(channel, None) for channel in self._pool.closed()]
+        return [(channel, None) for channel in self._pool.closed()] if self._pool.closing else []
 
     def _miss(self, poll: SensorPoll, unanswered: int) -> None:
         """Count unanswered requests: those without an error reply are lost."""

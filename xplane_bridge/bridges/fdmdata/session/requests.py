@@ -37,7 +37,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 5.0
 
 class Requests:
     """
-    The sensors that are polled, when, and the outstanding polls.
+    The sensors that are polled, when, and the ``outstanding`` polls.
 
     A sensor that does not answer is left out of the polls and polled separately, forever. An error
     reply names no command, and anybody can forge the single byte: a sensor counts as refused only
@@ -49,6 +49,9 @@ class Requests:
         self._leases = Leases[Command](_PATIENCE, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
         self._refused: set[Command] = set()
         self._polls = Polls(statistics)
+        self.outstanding: Mapping[str, SensorPoll] = self._polls.outstanding
+        # Sensors of entries that are polled together, while all of them answer.
+        self._together: dict[tuple[str, ...], list[Command]] = {}
         self._probe_at = 0.0
 
     @property
@@ -65,11 +68,6 @@ class Requests:
     def refused(self) -> frozenset[Command]:
         """Return the sensors that are answered only with errors."""
         return frozenset(self._refused)
-
-    @property
-    def is_waiting(self) -> bool:
-        """Return whether a poll is outstanding."""
-        return bool(self._polls.outstanding)
 
     def missing(self, now: float) -> dict[Command, float]:
         """Return the sensors that do not answer, and since when."""
@@ -92,6 +90,7 @@ class Requests:
         Raises ValueError for a rate that is not above 0, or an entry without a sensor.
         """
         self._plan.set(plan, now)
+        self._together.clear()
         rates = self._plan.rates()
         self._leases.want(rates, now, {
             command: max(_PATIENCE, _POLLS / rate) for command, rate in rates.items()})
@@ -125,8 +124,14 @@ class Requests:
                 outgoing += self._polls.send({}, [command], now)
         if is_due:
             entries = self._plan.due(now)
-            wanted = set[Command]().union(*entries.values())
-            outgoing += self._polls.send(entries, sorted(wanted.difference(missing)), now)
+            names = tuple(entries)
+            if missing or names not in self._together:
+                wanted = sorted(set[Command]().union(*entries.values()).difference(missing))
+                if not missing:
+                    self._together[names] = wanted
+            else:
+                wanted = self._together[names]
+            outgoing += self._polls.send(entries, wanted, now)
         return outgoing
 
     def refuse(self, channel: str) -> None:
@@ -155,6 +160,9 @@ class Requests:
 
     def give_up(self, now: float, *, every: bool = False) -> None:
         """Count polls that have timed out, or ``every`` one, as lost."""
+        deadline = self._polls.deadline
+        if deadline is None or (now < deadline and not every):
+            return
         for channel, poll in self._polls.give_up(now, every=every):
             self._end(poll, now)
             self._polls.drop(channel)

@@ -570,7 +570,7 @@ class SimpitSession(Session):
         events: list[Any] = []
         for framing, packet in packets:
             profile = self._peer.profile or FIRST_PROFILE[framing]
-            events += self._receive_one(framing, (profile, packet), None, now)
+            events += super().receive(framing, (profile, packet), None, now)
         return events
 
     def _decode(self, channel: str, data: Any) -> tuple[Packet, SimpitMessage | Packet]:
