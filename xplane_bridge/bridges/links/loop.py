@@ -390,7 +390,7 @@ class UdpLoop(SessionLoop):
                 now = time.monotonic()
             timeout = min(max(until - now, 0.0), _LONGEST_SLEEP)
             taken = self._take_ready(timeout)
-            if taken and self._wake not in taken:
+            if taken and len(self._links) > 1 and self._wake not in taken:
                 # The other half of a reply may have arrived on another socket meanwhile: it need
                 # not wait until the session has been polled.
                 self._take_ready(0.0, but=taken)

@@ -57,6 +57,8 @@ class Leases(Generic[_Key]):
         # Those that were requested and have not arrived since.
         self._asked: set[_Key] = set()
         self._look_at = 0.0
+        # Until when none is missing, whatever arrives.
+        self._none_missing_until = -math.inf
 
     def __contains__(self, key: object) -> bool:
         return key in self._leases
@@ -88,6 +90,7 @@ class Leases(Generic[_Key]):
         self._heard = {key: at for key, at in self._heard.items() if key in self._leases}
         self._asked &= self._leases.keys()
         self._look_at = now
+        self._none_missing_until = -math.inf
 
     def renew(self, now: float, keys: Iterable[_Key] | None = None) -> None:
         """Treat these, or all, as never received and due at once: the peer may have changed."""
@@ -98,6 +101,7 @@ class Leases(Generic[_Key]):
                 self._leases[key] = _Lease(
                     now, now, self._first, self._leases[key].patience)
         self._look_at = now
+        self._none_missing_until = -math.inf
 
     def heard(self, keys: Iterable[_Key], now: float) -> None:
         """Record the arrival of these. Names that are not wanted are ignored."""
@@ -118,6 +122,7 @@ class Leases(Generic[_Key]):
         lease = self._leases.get(key)
         if lease is not None:
             self._heard.pop(key, None)
+            self._none_missing_until = -math.inf
             lease.pause = self._longest
             lease.ask_at = now + self._longest
 
@@ -164,14 +169,18 @@ class Leases(Generic[_Key]):
 
     def missing(self, now: float) -> dict[_Key, float]:
         """Return those that have been missing for longer than ``patience``, with that time."""
-        missing = {}
-        arrived = self._heard
+        if now < self._none_missing_until:
+            return {}
+        missing, soonest = {}, math.inf
         for key, lease in self._leases.items():
-            # Not by a call for each: sessions ask before each of their requests.
-            heard = arrived[key] if key in arrived else None  # noqa: SIM401
+            heard = self._heard.get(key)
             since, patience = lease.since if heard is None else heard, lease.patience
             if heard is None and math.isinf(patience):
                 patience = self.patience
             if now >= since + patience:
                 missing[key] = since
+            elif since + patience < soonest:
+                soonest = since + patience
+        # What arrives meanwhile puts it off.
+        self._none_missing_until = -math.inf if missing else soonest
         return missing

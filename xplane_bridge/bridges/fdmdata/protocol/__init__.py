@@ -38,6 +38,6 @@ from xplane_bridge.bridges.fdmdata.protocol.messages import (
 
 __all__ = [
     'AccelerometerReply', 'Command', 'ControlPositions', 'CONTROLS_PORT', 'DATA_PORT', 'decode',
-    'decode_reply', 'encode', 'ErrorReply', 'GpsReply', 'GyroscopeReply', 'InsReply', 'MagnetometerReply', 'MESSAGES',
-    'PitotTubeReply', 'Reply',
-    'SensorRequest', 'SENSOR_REPLIES', 'SensorReply', 'StaticPressureReply', 'ThermometerReply']
+    'decode_reply', 'encode', 'ErrorReply', 'GpsReply', 'GyroscopeReply', 'InsReply',
+    'MagnetometerReply', 'MESSAGES', 'PitotTubeReply', 'Reply', 'SENSOR_REPLIES', 'SensorReply',
+    'SensorRequest', 'StaticPressureReply', 'ThermometerReply']

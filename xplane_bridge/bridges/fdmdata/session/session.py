@@ -21,7 +21,7 @@ import math
 from typing import Any
 
 from xplane_bridge.bridges.fdmdata import protocol as fdmdata
-from xplane_bridge.bridges.fdmdata.protocol import Command, SensorReply
+from xplane_bridge.bridges.fdmdata.protocol import Command, Reply, SensorReply
 from xplane_bridge.bridges.fdmdata.session.events import PollEntry, Statistics, Telemetry
 from xplane_bridge.bridges.fdmdata.session.motion import AwaitedMotion
 from xplane_bridge.bridges.fdmdata.session.overrides import Overrides
@@ -247,36 +247,48 @@ class FdmdataSession(Session):
         self, channel: str, reply: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         # Of eight sensors there are hundreds of replies per second: few calls for each.
-        peer, requests, is_error = self._peer, self._requests, isinstance(
-            reply, fdmdata.ErrorReply)
-        if is_error:
+        peer = self._peer
+        if isinstance(reply, fdmdata.ErrorReply):
             self.statistics.errors += 1
         if peer.state is _OFF:
             return ()
         events = self._happen(peer.on_reply(channel, reply), now) if peer.listens else []
+        placed = self._place(channel, reply, now, events)
+        if peer.judge(self._requests.is_fresh, now):
+            events += self._look_at_shown()
+        return [*events, *placed] if events else placed
+
+    def _place(
+        self, channel: str, reply: Reply, now: float, events: list[Any]
+    ) -> list[Telemetry]:
+        """Add a reply to its poll; return what is complete, and add what has happened."""
+        peer, requests = self._peer, self._requests
         placed: list[Telemetry] = []
-        if is_error:
+        if isinstance(reply, fdmdata.ErrorReply):
             requests.refuse(channel)
         elif (poll := requests.take(channel, reply, now)) is not None:
             if happened := peer.see(reply, poll.sent_at, now):
                 events += self._happen(happened, now)
-            if reply.command in RESTLESS:
-                self._motion.on_reply(reply.command, peer.has_changed, now)
-            if peer.hurries or peer.in_doubt or peer.was_reset or now < peer.resets_until:
-                self._follow(now)
-            elif peer.teardown is _NONE and not (events or self._motion.expected):
+            is_over = self._follow(reply, now)
+            if is_over and peer.teardown is _NONE and not (events or self._motion.expected):
                 # All that this changes is until when what answers counts as there.
                 self.rests = self._rested
             if ended := poll.ended():
                 placed = self._give_out(ended, poll, now)
         peer.answer(now, waits=bool(requests.outstanding))
-        if peer.judge(requests.is_fresh, now):
-            events += self._look_at_shown()
-        return [*events, *placed] if events else placed
+        return placed
 
-    def _follow(self, now: float) -> None:
-        """Poll soon what has to show more, and note a reset, as a reply that was seen shows it."""
+    def _follow(self, reply: SensorReply, now: float) -> bool:
+        """
+        Note whether the simulation runs, or was reset, as a reply that was seen shows it.
+
+        Return whether it shows all: nothing is polled sooner.
+        """
         peer = self._peer
+        if reply.command in RESTLESS:
+            self._motion.on_reply(reply.command, peer.has_changed, now)
+        if not (peer.hurries or peer.in_doubt or peer.was_reset or now < peer.resets_until):
+            return True
         if peer.hurries:
             peer.hurries = False
             self._requests.hurry(now)
@@ -286,6 +298,7 @@ class FdmdataSession(Session):
             peer.was_reset = False
             self._motion.reset(now)
             self.forget_controls(now)
+        return False
 
     def _give_out(
         self, ended: Sequence[tuple[str, Mapping[Command, SensorReply]]], poll: SensorPoll,
