@@ -77,7 +77,8 @@ class Template:
     A message that is published with other numbers each time; the rest of it never changes.
 
     ``slots`` are the fields that change, in the order of the message's definition, such as
-    'latitude' or 'pose.covariance'; a message within the message stands for all its fields.
+    'latitude' or 'pose.covariance'; a message within the message stands for all its fields. A
+    sequence of numbers, unless it is empty, is an array of that length.
     Reading a sample back verifies that each number is where it belongs. If not, because this
     middleware serialises otherwise, ``is_packed`` is False and messages are filled as usual.
     """
@@ -125,7 +126,7 @@ def _is_in(field: _Field, slot: str) -> bool:
 
 
 def _fields(message: Any) -> list[_Field]:
-    """Return the numeric fields of a message in order, up to the first of variable length."""
+    """Return the numeric fields of a message in order, up to the first of another kind."""
     found: list[_Field] = []
 
     def walk(part: Any, path: str, offset: int) -> int:
@@ -137,15 +138,18 @@ def _fields(message: Any) -> list[_Field]:
                 # Its length, the text, and a NUL.
                 offset = _aligned(offset, 4) + 4 + len(value.encode()) + 1
             else:
-                # 'double', or 'double[9]'.
+                # 'double', 'double[9]', or 'sequence<uint8>', whose length comes before it.
                 base, _, size = kind.rstrip(']').partition('[')
+                if kind.startswith('sequence<') and len(value):
+                    base, size = kind[len('sequence<'):-1], len(value)
+                    offset = _aligned(offset, 4) + 4
                 code = _CODES[base]
                 offset = _aligned(offset, struct.calcsize(code))
                 found.append(_Field(path + name, code, int(size or 0), offset))
                 offset = found[-1].end
         return offset
 
-    # A sequence or another kind of string: what follows it has no fixed place.
+    # An empty sequence, one of messages, or another kind of string: what follows it is not found.
     with contextlib.suppress(KeyError):
         walk(message, '', _ENCAPSULATION)
     return found
