@@ -52,8 +52,8 @@ class Health:
         self._changed_at: float | None = None
         self._broken: set[Command] = set()
 
-    def on_reply(self, reply: SensorReply, now: float) -> None:
-        """Note a reply."""
+    def on_reply(self, reply: SensorReply, now: float) -> bool:
+        """Note a reply; return whether judge() has nothing new, as data change and are good."""
         command, values = reply.command, reply.values
         if not all(map(math.isfinite, values)):
             self._broken.add(command)
@@ -63,6 +63,7 @@ class Health:
         if self._changed_at is None or self.has_changed:
             self._changed_at = now
         self._last[command] = values
+        return self.has_changed and not self._broken and self.shown == _ANSWERING
 
     def judge(self, is_fresh: Callable[[Command, float], bool], now: float) -> bool:
         """Find out what it is shown as now; stale data are ignored. Return whether that is new."""
@@ -101,8 +102,8 @@ class Peer(machine.Peer):
     and it is not known yet whether it is the same. ``recognized`` is what was found
     out last, ``unheard`` the silence at the end of the conversation. ``hurries`` is whether the
     last reply has to be confirmed by another one, ``was_reset`` whether it shows a reset of ours,
-    ``has_changed`` whether it differs from the one before of its sensor; until ``resets_until`` a
-    reset of ours may show.
+    ``has_changed`` whether it differs from the one before of its sensor, ``is_judged`` whether it
+    leaves nothing for judge() to find; until ``resets_until`` a reset of ours may show.
     """
 
     def __init__(self, address: str) -> None:
@@ -112,7 +113,7 @@ class Peer(machine.Peer):
         # These follow from the state; looked up once, they cost nothing for each reply.
         self.silence, self.is_gone, self.listens, self.in_doubt = '', False, False, False
         self._identity = Identity()
-        self.hurries = self.was_reset = self.has_changed = False
+        self.hurries = self.was_reset = self.has_changed = self.is_judged = False
         self._track = Track()
         self.resets_until = -math.inf
         # Since when a reset of ours must have shown.
@@ -165,7 +166,7 @@ class Peer(machine.Peer):
 
     def see(self, reply: SensorReply, asked_at: float, now: float) -> Sequence[Event]:
         """Note what a reply to a request says; return what has happened."""
-        self._health.on_reply(reply, now)
+        self.is_judged = self._health.on_reply(reply, now)
         self.has_changed = self._health.has_changed
         if reply.command not in PLACED:
             return ()

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from xplane_bridge.bridges.fdmdata import protocol as fdmdata
 from xplane_bridge.bridges.fdmdata.protocol import Command, SensorReply
@@ -38,15 +38,21 @@ class SensorPoll:
     Requests sent together, in order, the replies so far, and what was not delivered yet.
 
     ``entries`` are sensors by entry of the plan; a poll without entries is lone: a single sensor,
-    polled separately because it does not answer.
+    polled separately because it does not answer. ``last`` are the last sensors of entries, as
+    Huginn answers in order; ``may_end`` is whether what was taken last may complete one.
     """
 
-    __slots__ = ('commands', 'entries', 'errors', 'lone', 'replies', 'sent_at', 'waiting')
+    __slots__ = (
+        'commands', 'entries', 'errors', 'last', 'lone', 'may_end', 'replies', 'sent_at',
+        'waiting')
 
     def __init__(
-        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
+        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command],
+        last: Collection[Command], now: float,
     ) -> None:
         self.entries = dict(entries)
+        self.last = last
+        self.may_end = False
         self.lone = not entries
         self.commands = tuple(commands)
         self.waiting = list(commands)
@@ -92,13 +98,14 @@ class Polls:
         return None
 
     def send(
-        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
+        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command],
+        last: Collection[Command], now: float,
     ) -> list[Outgoing]:
         """Return one poll to send; nothing if none is due or no channel is free."""
         channel = self._pool.take() if commands else None
         if channel is None:
             return []
-        self.outstanding[channel] = SensorPoll(entries, commands, now)
+        self.outstanding[channel] = SensorPoll(entries, commands, last, now)
         self._statistics.requests += len(commands)
         return [(channel, _REQUESTS[command]) for command in commands]
 
@@ -124,6 +131,7 @@ class Polls:
         if unanswered:
             self._miss(poll, unanswered)
         self._statistics.replies += 1
+        poll.may_end = unanswered > 0 or command in poll.last
         if not waiting:
             self._pool.give(channel)
             del self.outstanding[channel]

@@ -50,8 +50,9 @@ class Requests:
         self._refused: set[Command] = set()
         self._polls = Polls(statistics)
         self.outstanding: Mapping[str, SensorPoll] = self._polls.outstanding
-        # Sensors of entries that are polled together, while all of them answer.
-        self._together: dict[tuple[str, ...], list[Command]] = {}
+        # Sensors of entries that are polled together, and the last of each entry, while all of
+        # them answer.
+        self._together: dict[tuple[str, ...], tuple[Sequence[Command], Collection[Command]]] = {}
         self._probe_at = 0.0
 
     @property
@@ -112,7 +113,7 @@ class Requests:
             if now < self._probe_at:
                 return []
             self._probe_at = now + _PROBE_PERIOD
-            return self._polls.send({}, [Command.THERMOMETER], now)
+            return self._polls.send({}, [Command.THERMOMETER], (), now)
         outgoing: list[Outgoing] = []
         again = self._leases.due(now)
         is_due = self._plan.deadline <= now
@@ -121,17 +122,17 @@ class Requests:
         missing = self._leases.missing(now)
         for command in again:
             if command in missing:
-                outgoing += self._polls.send({}, [command], now)
+                outgoing += self._polls.send({}, [command], (), now)
         if is_due:
             entries = self._plan.due(now)
             names = tuple(entries)
-            if missing or names not in self._together:
-                wanted = sorted(set[Command]().union(*entries.values()).difference(missing))
-                if not missing:
-                    self._together[names] = wanted
+            if missing:
+                together = _together(entries, missing)
+            elif names in self._together:
+                together = self._together[names]
             else:
-                wanted = self._together[names]
-            outgoing += self._polls.send(entries, wanted, now)
+                together = self._together[names] = _together(entries, ())
+            outgoing += self._polls.send(entries, *together, now)
         return outgoing
 
     def refuse(self, channel: str) -> None:
@@ -187,3 +188,12 @@ class Requests:
             # Polled separately, and answered only with errors.
             self._refused.add(poll.commands[0])
             self._leases.unknown(poll.commands[0], now)
+
+
+def _together(
+    entries: Mapping[str, tuple[Command, ...]], missing: Collection[Command]
+) -> tuple[Sequence[Command], Collection[Command]]:
+    """Return the sensors of entries in order, but the missing ones, and the last of each entry."""
+    asked = [sorted(set(wanted).difference(missing)) for wanted in entries.values()]
+    return (sorted(set[Command]().union(*asked)),
+            {wanted[-1] for wanted in asked if wanted})

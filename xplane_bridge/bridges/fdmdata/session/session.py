@@ -253,8 +253,9 @@ class FdmdataSession(Session):
         if peer.state is _OFF:
             return ()
         events = self._happen(peer.on_reply(channel, reply), now) if peer.listens else []
+        peer.is_judged = False
         placed = self._place(channel, reply, now, events)
-        if peer.judge(self._requests.is_fresh, now):
+        if not peer.is_judged and peer.judge(self._requests.is_fresh, now):
             events += self._look_at_shown()
         return [*events, *placed] if events else placed
 
@@ -273,7 +274,7 @@ class FdmdataSession(Session):
             if is_over and peer.teardown is _NONE and not (events or self._motion.expected):
                 # All that this changes is until when what answers counts as there.
                 self.rests = self._rested
-            if ended := poll.ended():
+            if poll.may_end and (ended := poll.ended()):
                 placed = self._give_out(ended, poll, now)
         peer.answer(now, waits=bool(requests.outstanding))
         return placed
