@@ -57,8 +57,6 @@ class Leases(Generic[_Key]):
         # Those that were requested and have not arrived since.
         self._asked: set[_Key] = set()
         self._look_at = 0.0
-        # Until when none is missing, whatever arrives.
-        self._none_missing_until = -math.inf
 
     def __contains__(self, key: object) -> bool:
         return key in self._leases
@@ -90,7 +88,6 @@ class Leases(Generic[_Key]):
         self._heard = {key: at for key, at in self._heard.items() if key in self._leases}
         self._asked &= self._leases.keys()
         self._look_at = now
-        self._none_missing_until = -math.inf
 
     def renew(self, now: float, keys: Iterable[_Key] | None = None) -> None:
         """Treat these, or all, as never received and due at once: the peer may have changed."""
@@ -101,7 +98,6 @@ class Leases(Generic[_Key]):
                 self._leases[key] = _Lease(
                     now, now, self._first, self._leases[key].patience)
         self._look_at = now
-        self._none_missing_until = -math.inf
 
     def heard(self, keys: Iterable[_Key], now: float) -> None:
         """Record the arrival of these. Names that are not wanted are ignored."""
@@ -122,7 +118,6 @@ class Leases(Generic[_Key]):
         lease = self._leases.get(key)
         if lease is not None:
             self._heard.pop(key, None)
-            self._none_missing_until = -math.inf
             lease.pause = self._longest
             lease.ask_at = now + self._longest
 
@@ -149,6 +144,11 @@ class Leases(Generic[_Key]):
         return due
 
     @property
+    def are_awaited(self) -> bool:
+        """Return whether due() has asked for one that has not come since: none else is missing."""
+        return bool(self._asked)
+
+    @property
     def deadline(self) -> float | None:
         """Return when due() may have something, None if nothing is wanted."""
         return self._look_at if self._leases else None
@@ -169,9 +169,7 @@ class Leases(Generic[_Key]):
 
     def missing(self, now: float) -> dict[_Key, float]:
         """Return those that have been missing for longer than ``patience``, with that time."""
-        if now < self._none_missing_until:
-            return {}
-        missing, soonest = {}, math.inf
+        missing = {}
         for key, lease in self._leases.items():
             heard = self._heard.get(key)
             since, patience = lease.since if heard is None else heard, lease.patience
@@ -179,8 +177,4 @@ class Leases(Generic[_Key]):
                 patience = self.patience
             if now >= since + patience:
                 missing[key] = since
-            elif since + patience < soonest:
-                soonest = since + patience
-        # What arrives meanwhile puts it off.
-        self._none_missing_until = -math.inf if missing else soonest
         return missing

@@ -119,7 +119,7 @@ class Requests:
         is_due = self._plan.deadline <= now
         if not (again or is_due):
             return []
-        missing = self._leases.missing(now)
+        missing = self._leases.missing(now) if self._leases.are_awaited else {}
         for command in again:
             if command in missing:
                 outgoing += self._polls.send({}, [command], (), now)
