@@ -39,7 +39,7 @@ from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.bridges.nodes.common.subscribers import subscription_count
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.bridges.nodes.vehicle.controls import CommandParameters, control_numbers
-from xplane_bridge.bridges.nodes.vehicle.engines import fill_engines
+from xplane_bridge.bridges.nodes.vehicle.engines import EngineReport
 from xplane_bridge.bridges.nodes.vehicle.plausibility import make_gate
 from xplane_bridge.bridges.nodes.vehicle.templates import AirTopics, Template
 from xplane_bridge.bridges.nodes.vehicle.transforms import (
@@ -223,8 +223,7 @@ class VehiclePublisher:
         controls = FlightControls()
         controls.header.frame_id = frame(parameters.base_frame)
         self._controls = Template(controls, 'header.stamp', 'fields', *CONTROLS)
-        self._engines = EngineControls()
-        self._engines.header.frame_id = controls.header.frame_id
+        self._engines = EngineReport(controls.header.frame_id)
 
     def _make_odom(self, parameters: TopicParameters, frame: Callable[[str], str]) -> None:
         """Create odom, and the headers of the transforms."""
@@ -308,9 +307,7 @@ class VehiclePublisher:
             'engines' in topics and state.engines is not None
             and counts['engines']()
         ):
-            _write_stamp(self._engines.header, stamp)
-            fill_engines(self._engines, state.engines)
-            self._engines_publisher.publish(self._engines)
+            self._engines_publisher.publish(self._engines.filled(stamp, state.engines))
         if (
             'fix_velocity' in topics and state.velocity is not None
             and counts['fix_velocity']()
