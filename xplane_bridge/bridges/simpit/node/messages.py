@@ -57,7 +57,7 @@ AXES_MASK = Mask(SimpitAxes)
 
 
 @dataclass(frozen=True, slots=True)
-class _Output:
+class _MadeTopic:
     """
     A topic's publisher and its one message.
 
@@ -86,7 +86,7 @@ class Publisher:
         self._node = node
         self._frame = frame
         # By topic.
-        self._outputs: dict[str, _Output] = {}
+        self._outputs: dict[str, _MadeTopic] = {}
         # Messages of raw packets, by the size of their payload.
         self._packets: dict[int, Template] = {}
         self._air_topics: AirTopics | None = None
@@ -256,11 +256,11 @@ class Publisher:
                 copied = topic.fill.in_order_of(message)
                 template = Template(message, 'header.stamp', *copied.sources)
                 values = copied.values
-        self._outputs[topic.name] = _Output(
+        self._outputs[topic.name] = _MadeTopic(
             publisher, message, has_header, subscription_count(publisher),
             publisher.qos_profile.durability != DurabilityPolicy.VOLATILE, template, values)
 
-    def _send(self, output: _Output, stamp_ns: int) -> None:
+    def _send(self, output: _MadeTopic, stamp_ns: int) -> None:
         if output.has_header:
             write_stamp(output.message, stamp_ns)
         output.publisher.publish(output.message)
