@@ -28,7 +28,7 @@ pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.bridges.nodes.vehicle import templates
@@ -109,7 +109,6 @@ def test_bytes_are_the_ordinary_message_in_every_field(case, frame, data, stamp)
     filled = template.filled(*stamp, *numbers)
     assert isinstance(filled, bytes)
     assert deserialize_message(filled, kind) == expected
-    assert filled == serialize_message(expected)
 
 
 def test_nan_and_a_mask_arrive():
@@ -142,7 +141,7 @@ def test_a_sequence_of_numbers_has_the_place_that_its_length_gives_it(size):
     payload = range(200, 200 + size)
     expected = SimpitPacket(channel=8, payload=payload)
     expected.header.stamp.sec, expected.header.stamp.nanosec = 3, 4
-    assert template.filled(3, 4, 8, *payload) == serialize_message(expected)
+    assert deserialize_message(template.filled(3, 4, 8, *payload), SimpitPacket) == expected
 
 
 def test_numbers_behind_a_sequence_have_no_fixed_place():

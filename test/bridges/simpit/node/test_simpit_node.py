@@ -163,13 +163,14 @@ def published(node):
 
 
 def test_what_nobody_subscribes_to_is_not_published_unless_it_is_kept(ros, plugin):
-    plugged, node = connect(ros, plugin, 'v2.3', channels=('altitude', 'orbit', 'sas'))
-    plugged.say(simpit.SasInfo(1, 6))
+    plugged, node = connect(
+        ros, plugin, 'v2', channels=('altitude', 'orbit', 'sphere_of_influence'))
+    plugged.say(simpit.SphereOfInfluence('Kerbin'))
     for _ in range(3):
         plugged.say(ALTITUDE)
         plugged.say(simpit.Orbit(0.01, 675e3, 1.5, 2.5, 3.5, 4.5, 5.5, 1950.0))
         ros.next('altitude')
-    ros.wait_for(lambda: published(node)['sas'], 'what is kept')
+    ros.wait_for(lambda: published(node)['sphere_of_influence'], 'what is kept')
     assert node.session.statistics.updates['orbit']
     assert published(node)['orbit'] == published(node)['packets'] == 0
     ros.subscribe(SimpitOrbit, 'orbit')
