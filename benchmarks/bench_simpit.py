@@ -225,6 +225,35 @@ for line in sys.stdin.buffer:
 """
 
 
+# Whoever asks for the messages of both: raw, so that it takes little of the machine.
+SUBSCRIBER = f"""
+import rclpy
+from xplane_bridge.msg import SimpitAltitude, SimpitPacket
+rclpy.init()
+node = rclpy.create_node('asks')
+topics = {{'{ALTITUDE}': SimpitAltitude, '{NAMESPACE}/packets': SimpitPacket,
+          '{BARE}': SimpitAltitude, '{BARE}/packets': SimpitPacket}}
+for topic, kind in topics.items():
+    node.create_subscription(kind, topic, lambda _: None, 10, raw=True)
+print(flush=True)
+rclpy.spin(node)
+"""
+
+
+@contextmanager
+def subscriber_of_both() -> Iterator[None]:
+    """Subscribe to what the node and the plain loop publish, in another process."""
+    with subprocess.Popen(
+            [sys.executable, '-P', '-c', SUBSCRIBER], stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL) as process:
+        assert process.stdout
+        process.stdout.readline()
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
 @contextmanager
 def bare_publisher(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run a bare publisher that publishes with each line of its input."""
@@ -302,7 +331,7 @@ def load(goals: Goals, seconds: float = usual(3.0, 0.2)) -> None:
     for profile in usual(('v2', 'cobs'), ('v2',)):
         packet = simpit.encode(simpit.Altitude(1234.5, 67.25), 'peer', PROFILES[profile])
         for label, rate in (('8 packets/s', 8.0), (f'{BAUD} baud, full', LINE / len(packet))):
-            with bridged(profile) as (line, node):
+            with subscriber_of_both(), bridged(profile) as (line, node):
                 count, cpu = paced(node.pid, line.write, packet, rate, seconds)
                 memory = memory_mb(node.pid)
             row = [f'{profile}, {label}', f'{count:.0f}', f'{count * len(packet):.0f}',
@@ -311,14 +340,15 @@ def load(goals: Goals, seconds: float = usual(3.0, 0.2)) -> None:
                 # So little that the clock which counts it can hardly show it.
                 rows.append([*row, '', '', '', f'{memory:.0f}'])
                 continue
-            with bare_publisher('packets') as bare:
+            with subscriber_of_both(), bare_publisher('packets') as bare:
                 assert bare.stdin
                 _, loop = paced(bare.pid, bare.stdin.write, b'1234.5\n', rate, seconds)
             rows.append([*row, f'{loop:.1f}', f'{cpu / loop:.2f}',
                          goals.at_most(cpu / loop, CPU_RATIO), f'{memory:.0f}'])
     show(
         'simpit_node: altitude packets as fast as the line carries them, each published twice '
-        '(altitude, packets);\nplain loop: the same messages, told to by a pipe',
+        '(altitude, packets)\nto a subscriber in another process; plain loop: the same messages, '
+        'told to by a pipe',
         ('line', 'packets/s', 'bytes/s', '% of a core', 'plain loop', 'simpit_node / loop',
          f'goal <= {CPU_RATIO:g}', 'RSS MB'), rows)
 

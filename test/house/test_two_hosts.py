@@ -122,6 +122,8 @@ import threading
 from xplane_bridge.bridges.links.serial import SerialLoop
 
 class Silent:
+    rests = False
+
     def opened(self, now): pass
     def lost(self, now): pass
     def poll(self, now): return ()

@@ -62,6 +62,7 @@ class Session:
         self.outgoing = []
         self.events = []
         self.deadline = None
+        self.rests = False
         self.polls = 0
         self.mistakes = 0
         self.received = []
@@ -202,6 +203,21 @@ def test_waiting_for_the_session_ends_when_a_poll_has_made_it_so(rig):
     rig.loop.start()
     assert rig.loop.wait_for(lambda: rig.session.deadline is None, DEADLINE)
     assert not rig.loop.wait_for(lambda: False, 0.01)
+
+
+@pytest.mark.parametrize('rests', [True, False])
+def test_a_session_that_rests_is_not_polled_after_what_it_got(rig, rests):
+    def poll(now):
+        rig.session.rests = rests
+        return type(rig.session).poll(rig.session, now)
+
+    rig.session.poll = poll
+    rig.loop.start()
+    for _ in range(5):
+        rig.loop.call(rig.session.send, 'a', b'hello')
+        assert rig.event() == ('a', b'hello')
+    # Each call polls, and the thread when it starts; the one after the last reply may be late.
+    assert (rig.session.polls <= 6) is rests
 
 
 def test_idle_loop_sleeps(rig):

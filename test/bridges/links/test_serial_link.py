@@ -100,6 +100,7 @@ class PlainSession:
         self.outgoing = []
         self.calls = []
         self.deadline = None
+        self.rests = False
         self.owed = b''
         self.told = lambda: None
 

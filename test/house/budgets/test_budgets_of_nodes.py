@@ -24,6 +24,8 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
+from mould_simpit import CHANNEL as SERIAL
+from mould_simpit import Kerbal
 from nav_msgs.msg import Odometry
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
@@ -33,6 +35,9 @@ from steady_peers import HEIGHT, huginn_reply, LAT, LON, SteadyPlugin, SteadyXPl
 from xplane_bridge.bridges.fdmdata.node.node import FdmdataNode
 from xplane_bridge.bridges.links.loop import SessionLoop
 from xplane_bridge.bridges.links.udp import SocketCounters
+from xplane_bridge.bridges.sessions.base import PeerState
+from xplane_bridge.bridges.simpit import protocol as simpit
+from xplane_bridge.bridges.simpit.node.node import SimpitNode
 from xplane_bridge.bridges.xpc.node.node import XpcNode
 from xplane_bridge.bridges.xplane_udp.node.node import XplaneUdpNode
 from xplane_bridge.common.timing import FRAME, SECOND_NS
@@ -69,18 +74,22 @@ class StillLoop(SessionLoop):
 
     def turn(self):
         """Do what the thread of a link does, but wait."""
+        failures = events = ()
         with self.lock:
-            failures = self._transmit(self.now)
-            events = self._take_events()
+            if not self._is_at_rest(self.now):
+                failures = self._transmit(self.now)
+                events = self._take_events()
             self._next_deadline()
-        self._hand_out(events, round(self.now * 1e9), failures)
+        if events or failures:
+            self._hand_out(events, round(self.now * 1e9), failures)
 
     def deliver(self, channel, data, sender=None):
         """Do what the thread does with a datagram."""
         failures = []
         with self.lock:
             events = self._receive(channel, data, sender, failures)
-        self._hand_out(events, round(self.now * 1e9), failures)
+        if events or failures:
+            self._hand_out(events, round(self.now * 1e9), failures)
         assert not failures
 
     def take_sent(self):
@@ -266,6 +275,30 @@ def autopilot(ros, meter):
         assert node._updates > budgets.LAPS
 
 
+def kerbal(ros, meter):
+    """Publish a packet as itself and as its meaning."""
+    with active(ros, SimpitNode, ('altitude', 'packets'), profile='v2', port='pty:',
+                channels=['altitude']) as node:
+        link, game = node.link, Kerbal('v2', 10.0)
+        node.session.opened(link.now)
+        while node.session.peer_state is not PeerState.STREAMING:
+            link.turn()
+            for channel, data in link.take_sent():
+                game.receive(channel, data, link.now)
+            for channel, data in game.frame(link.now):
+                link.deliver(channel, data)
+            link.now += PERIOD
+        going = True
+        while going:
+            data = simpit.encode(simpit.Altitude(link.now, 67.25), 'peer', simpit.PROFILES['v2'])
+            link.now += 0.001
+            with meter:
+                link.deliver(SERIAL, data)
+                link.turn()
+            going = meter.lap()
+        assert node.session.statistics.updates['altitude'] > budgets.LAPS
+
+
 PATHS = {
     'XPC: an update published on seven topics': (xpc, {}),
     'XPC: a command': (xpc, {'commands': True}),
@@ -273,6 +306,7 @@ PATHS = {
     'X-Plane 12: a command': (xplane12, {'commands': True}),
     'Huginn: all eight sensors published on ten topics': (huginn, {}),
     'Huginn: a command': (huginn, {'commands': True}),
+    'Simpit: a packet published on two topics': (kerbal, {}),
     'lockstep: a frame of the bridge, XPC': (xpc, {'lockstep': True}),
     'lockstep: a frame of the autopilot': (autopilot, {}),
 }

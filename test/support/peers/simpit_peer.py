@@ -89,6 +89,8 @@ class Plugin(_OnPty):
 class _Tape:
     """Answer the first bytes with a SYNACK, and all later ones with the same recording."""
 
+    rests = False
+
     def __init__(self, synack, recording):
         self._synack = synack
         self._recording = recording

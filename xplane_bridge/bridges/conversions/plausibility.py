@@ -64,6 +64,7 @@ _control_values = attrgetter(*_CONTROLS)
 _control_bounds = tuple((name, *bounds) for name, bounds in _CONTROLS.items())
 _ENGINES = tuple(EngineControls.__slots__)
 _engine_values = attrgetter(*_ENGINES)
+_PLACE = ('latitude_deg', 'longitude_deg', 'altitude_msl')
 _vectors = attrgetter(*(name for name, _ in _VECTORS))
 
 # Values withheld further apart than this, in seconds, are not of one fault.
@@ -167,10 +168,13 @@ class Plausibility:
         for name, value in state.impossible:
             self.withhold(name, value)
         changes: dict[str, Any] = {}
-        if not (math.isnan(state.latitude_deg) and math.isnan(state.longitude_deg)):
-            place = self.place(state.latitude_deg, state.longitude_deg, state.altitude_msl)
-            if place is NOWHERE:
-                changes['latitude_deg'], changes['longitude_deg'], changes['altitude_msl'] = place
+        latitude, longitude = state.latitude_deg, state.longitude_deg
+        # What is not equal to itself is NaN.
+        if latitude == latitude or longitude == longitude:
+            fault = place_fault(latitude, longitude, state.altitude_msl)
+            if fault is not None:
+                self.withhold(*fault)
+                changes = dict.fromkeys(_PLACE, math.nan)
         self._check_vectors(state, changes)
         if state.air is not None:
             # The air data depend on these two through the sideslip.

@@ -72,7 +72,9 @@ class EngineControls:
             name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
 
-@dataclass(frozen=True, slots=True)
+# This and VehicleState are made for each update, and not changed: frozen, they take five times as
+# long to make.
+@dataclass(slots=True)
 class Air:
     """
     Air data of an aircraft; None means unknown. The numbers are AIR of common/quantities.py.
@@ -103,7 +105,7 @@ def air_numbers(air: Air) -> tuple[float, ...]:
     return (*known, *(air.wind or _NO_WIND))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class VehicleState:
     """
     One vehicle at one instant; None means not reported by the simulator.

@@ -31,16 +31,10 @@ from xplane_bridge.bridges.conversions.geodesy import geocentric_to_geodetic_lat
 from xplane_bridge.bridges.conversions.plausibility import AIR_BOUNDS, place_fault
 from xplane_bridge.bridges.conversions.vehicle import Air, Controls, VehicleState
 from xplane_bridge.bridges.fdmdata.protocol import (
-    AccelerometerReply,
     Command,
-    GpsReply,
-    GyroscopeReply,
     InsReply,
-    PitotTubeReply,
     SENSOR_REPLIES,
     SensorReply,
-    StaticPressureReply,
-    ThermometerReply,
 )
 from xplane_bridge.common.quantities import QUANTITY
 from xplane_bridge.common.units import (
@@ -92,6 +86,8 @@ _SPEED = AIR_BOUNDS['true_airspeed']
 _FORCE = QUANTITY['specific_force_up'].bounds
 _RATE = (-5e4, 5e4)
 _PLACE = ('latitude', 'longitude', 'altitude')
+_PLACED = (Command.GPS, Command.INS)
+_OF_AIR = frozenset({Command.THERMOMETER, Command.PITOT_TUBE, Command.STATIC_PRESSURE})
 _BOUNDS: dict[Command, dict[str, tuple[float, float]]] = {
     Command.GPS: {'airspeed': _SPEED, 'heading': _ANGLE},
     Command.INS: {'airspeed': _SPEED, 'roll': _ANGLE, 'pitch': _ANGLE, 'heading': _ANGLE},
@@ -118,9 +114,10 @@ def plausible(replies: Replies, withhold: Callable[[str, float], None]) -> Repli
     A position is complete or NaN. ``withhold(name, value)`` is called for what was left out.
     """
     good: dict[Command, SensorReply] = {}
-    for command, reply in replies.items():
+    for command in replies:
+        reply: Any = replies[command]
         bad: dict[str, float] = {}
-        if isinstance(reply, GpsReply | InsReply):
+        if command in _PLACED:
             fault = place_fault(reply.latitude, reply.longitude, reply.altitude)
             if fault is not None:
                 withhold(f'{reply.tag} {fault[0]}', fault[1])
@@ -132,8 +129,7 @@ def plausible(replies: Replies, withhold: Callable[[str, float], None]) -> Repli
         if not bad:
             good[command] = reply
         elif len(bad) < len(reply.__slots__):
-            changed: Any = reply
-            good[command] = replace(changed, **bad)
+            good[command] = replace(reply, **bad)
     return good
 
 
@@ -145,62 +141,58 @@ def vehicle_state(replies: Replies, reading: Interpretation) -> VehicleState:
     the airspeed. The attitude, including the heading, is the INS's. There is no velocity on the
     wire.
     """
-    gps, ins = replies.get(Command.GPS), replies.get(Command.INS)
-    rates, force = replies.get(Command.GYROSCOPE), replies.get(Command.ACCELEROMETER)
+    # A reply is of its command's kind: none is asked for its type.
+    ins: Any = replies.get(Command.INS)
+    place: Any = replies.get(Command.GPS, ins)
     latitude = longitude = altitude = math.nan
-    place = gps if isinstance(gps, GpsReply) else ins
-    if isinstance(place, GpsReply | InsReply):
-        latitude = reading.geodetic_latitude(place.latitude, place.altitude)
+    if place is not None:
         longitude, altitude = place.longitude, place.altitude
+        latitude = reading.geodetic_latitude(place.latitude, altitude)
+    rates = force = None
+    if Command.GYROSCOPE in replies:
+        turns: Any = replies[Command.GYROSCOPE]
+        rates = _vector(
+            (turns.roll_rate * DEGREE, turns.pitch_rate * DEGREE, turns.yaw_rate * DEGREE))
+    if Command.ACCELEROMETER in replies:
+        felt: Any = replies[Command.ACCELEROMETER]
+        force = _vector((felt.x, felt.y, felt.z))
     return VehicleState(
-        latitude_deg=latitude,
-        longitude_deg=longitude,
-        altitude_msl=altitude,
-        orientation=_orientation(ins),
-        angular_velocity=_vector((
-            rates.roll_rate * DEGREE, rates.pitch_rate * DEGREE, rates.yaw_rate * DEGREE,
-        )) if isinstance(rates, GyroscopeReply) else None,
-        specific_force=_vector((
-            force.x, force.y, force.z)) if isinstance(force, AccelerometerReply) else None,
-        air=_air(replies, place, reading),
-    )
+        latitude, longitude, altitude, None if ins is None else _orientation(ins), rates, force,
+        air=_air(replies, place, reading) if not _OF_AIR.isdisjoint(replies) else None)
 
 
-def _orientation(ins: SensorReply | None) -> axes.Quaternion | None:
-    if not isinstance(ins, InsReply) or math.isnan(ins.roll + ins.pitch + ins.heading):
+def _orientation(ins: InsReply) -> axes.Quaternion | None:
+    if math.isnan(ins.roll + ins.pitch + ins.heading):
         return None
     return axes.ned_frd_to_enu_flu(axes.euler_to_quaternion(
         ins.roll * DEGREE, ins.pitch * DEGREE, ins.heading * DEGREE))
 
 
 def _vector(frd: axes.Vector) -> axes.Vector | None:
-    return None if math.isnan(sum(frd)) else axes.frd_to_flu(frd)
+    x, y, z = frd
+    return None if math.isnan(x + y + z) else axes.frd_to_flu(frd)
 
 
-def _air(replies: Replies, place: SensorReply | None, reading: Interpretation) -> Air | None:
+def _air(replies: Replies, place: Any, reading: Interpretation) -> Air:
     """Return the air data; the indicated airspeed follows from static and pitot pressure."""
-    thermometer = replies.get(Command.THERMOMETER)
-    pitot, port = replies.get(Command.PITOT_TUBE), replies.get(Command.STATIC_PRESSURE)
     temperature = static = dynamic = indicated = density = None
-    if isinstance(thermometer, ThermometerReply):
+    if Command.THERMOMETER in replies:
+        thermometer: Any = replies[Command.THERMOMETER]
         temperature = reading.kelvin(thermometer.temperature)
-    if isinstance(port, StaticPressureReply):
+    if Command.STATIC_PRESSURE in replies:
+        port: Any = replies[Command.STATIC_PRESSURE]
         static = port.pressure
-    if isinstance(pitot, PitotTubeReply):
+    if Command.PITOT_TUBE in replies:
+        pitot: Any = replies[Command.PITOT_TUBE]
         dynamic = pitot.pressure
     if static is not None and temperature is not None:
         density = air.density(static, temperature)
     if static is not None and dynamic is not None:
         indicated = air.impact_pressure_to_calibrated_airspeed(
             air.dynamic_to_impact_pressure(dynamic, static))
-    if temperature is static is dynamic is None:
-        return None
     return Air(
         indicated_airspeed=indicated,
-        true_airspeed=(
-            place.airspeed if isinstance(place, GpsReply | InsReply)
-            and not math.isnan(place.airspeed)
-            else None),
+        true_airspeed=None if place is None or math.isnan(place.airspeed) else place.airspeed,
         static_pressure=static,
         dynamic_pressure=dynamic,
         temperature=temperature,

@@ -67,6 +67,8 @@ class SessionLoop(ABC):
     ) -> None:
         self.lock = threading.Lock()
         self._polled = threading.Condition(self.lock)
+        # How many threads wait until the session has been polled.
+        self._waiters = 0
         self._session = session
         self._on_event = on_event
         self._on_failure = on_failure
@@ -134,7 +136,11 @@ class SessionLoop(ABC):
         Not for the loop's own thread, which would wait for itself.
         """
         with self._polled:
-            return self._polled.wait_for(condition, timeout)
+            self._waiters += 1
+            try:
+                return self._polled.wait_for(condition, timeout)
+            finally:
+                self._waiters -= 1
 
     def watch_refusals(self, on: bool) -> None:
         """Tell the session, while ``on``, what is refused, if the link can know that."""
@@ -174,19 +180,30 @@ class SessionLoop(ABC):
         try:
             result = function(*given)
         except Exception as error:
-            in_a_row = self._raised[name] = self._raised.get(name, 0) + 1
-            failures.append(SessionError(error, in_a_row))
+            failures.append(self._count_raised(name, error))
             return None
         if self._raised:
             self._raised.pop(name, None)
         return result
 
+    def _count_raised(self, name: str, error: Exception) -> SessionError:
+        """Count what a function of the session has raised; return it as a failure."""
+        in_a_row = self._raised[name] = self._raised.get(name, 0) + 1
+        return SessionError(error, in_a_row)
+
     def _receive(
         self, channel: str, data: bytes, sender: Address | None, failures: list[Exception]
     ) -> Sequence[Any]:
         """Pass a datagram to the session; return its events, or record what went wrong."""
-        return self._try(
-            failures, self._session.receive, channel, data, sender, self._now()) or ()
+        # As _try() does, without its call for each datagram.
+        try:
+            events = self._session.receive(channel, data, sender, self._now())
+        except Exception as error:
+            failures.append(self._count_raised('receive', error))
+            return ()
+        if self._raised:
+            self._raised.pop('receive', None)
+        return events
 
     def _poll(
         self, now: float, failures: list[Exception]
@@ -194,7 +211,8 @@ class SessionLoop(ABC):
         """Return what the session has to send, or record what went wrong."""
         outgoing = self._try(failures, self._session.poll, now)
         self._failed_at = now if outgoing is None else None
-        self._polled.notify_all()
+        if self._waiters:
+            self._polled.notify_all()
         return outgoing or ()
 
     def _next_deadline(self) -> float | None:
@@ -202,6 +220,13 @@ class SessionLoop(ABC):
         if self._failed_at is not None:
             return self._failed_at + _AFTER_FAILURE
         return self._session.next_deadline()
+
+    def _is_at_rest(self, now: float) -> bool:
+        """Return whether the session need not be polled now, and has nothing to tell."""
+        if not self._session.rests or self._waiting or self._waiters:
+            return False
+        deadline = self._next_deadline()
+        return deadline is None or now < deadline
 
     @abstractmethod
     def _transmit(self, now: float) -> Sequence[Exception]:
@@ -215,8 +240,11 @@ class SessionLoop(ABC):
         """Return whether the thread has work other than the session's deadlines."""
         return bool(self._waiting)
 
-    def _take_events(self) -> list[Any]:
-        events = [*self._waiting, *self._session.expired()]
+    def _take_events(self) -> Sequence[Any]:
+        events = self._session.expired()
+        if not self._waiting:
+            return events
+        events = [*self._waiting, *events]
         self._waiting.clear()
         return events
 
@@ -348,16 +376,21 @@ class UdpLoop(SessionLoop):
                 if not self._running:
                     return
                 now = time.monotonic()
-                failures = self._transmit(now)
-                events = self._take_events()
+                failures: Sequence[Exception] = ()
+                events: Sequence[Any] = ()
+                if not self._is_at_rest(now):
+                    failures = self._transmit(now)
+                    events = self._take_events()
                 deadline = self._next_deadline()
-                self._sleeping_until = min(
+                self._sleeping_until = until = min(
                     math.inf if deadline is None else deadline, self._reopen(),
                     now + _SHORT_SLEEP if taken else math.inf)
-            self._hand_out(events, time.time_ns(), failures)
-            timeout = min(max(self._sleeping_until - time.monotonic(), 0.0), _LONGEST_SLEEP)
+            if events or failures:
+                self._hand_out(events, time.time_ns(), failures)
+                now = time.monotonic()
+            timeout = min(max(until - now, 0.0), _LONGEST_SLEEP)
             taken = self._take_ready(timeout)
-            if taken and self._wake not in taken:
+            if taken and len(self._links) > 1 and self._wake not in taken:
                 # The other half of a reply may have arrived on another socket meanwhile: it need
                 # not wait until the session has been polled.
                 self._take_ready(0.0, but=taken)
@@ -394,6 +427,7 @@ class UdpLoop(SessionLoop):
                 if self._port is not None:
                     self._port.settle(received.sender[1])
                 is_flood = link.counters.dropped >= dropped + _BURST
-            self._hand_out(events, received.stamp_ns, failures)
+            if events or failures:
+                self._hand_out(events, received.stamp_ns, failures)
             if is_flood:
                 return

@@ -125,6 +125,9 @@ class SerialLoop(SessionLoop):
         self._moved_at = 0.0
         self._retry = _FIRST_RETRY
         self._retry_at = 0.0
+        # What _sleep() waits for, besides a wake-up.
+        self._poller = select.poll()
+        self._watched: tuple[int | None, int] = -1, 0
         # Whether the thread is in a call whose duration depends on a peer.
         self._is_at_peer = False
 
@@ -238,8 +241,11 @@ class SerialLoop(SessionLoop):
                 if not self._running:
                     return
                 now = time.monotonic()
-                failures = self._transmit(now)
-                events = self._take_events()
+                failures: Sequence[Exception] = ()
+                events: Sequence[Any] = ()
+                if self._pending or not self._is_at_rest(now):
+                    failures = self._transmit(now)
+                    events = self._take_events()
                 until = self._next_deadline()
                 self._sleeping_until = math.inf if until is None else until
                 port = self._port
@@ -248,7 +254,8 @@ class SerialLoop(SessionLoop):
                 if pending and failed is None and now >= self._moved_at + WRITE_TIMEOUT:
                     self._counters.stuck += 1
                     failed = OSError(errno.ETIMEDOUT, 'stuck: it accepts no more bytes')
-            self._hand_out(events, time.time_ns(), failures)
+            if events or failures:
+                self._hand_out(events, time.time_ns(), failures)
             if port is not None and failed is None:
                 failed = self._wait_and_read(port, pending)
             elif port is None:
@@ -366,13 +373,20 @@ class SerialLoop(SessionLoop):
 
     def _sleep(self, until: float, descriptor: int | None = None, wanted: int = 0) -> int:
         """Wait until a time, a wake-up or the descriptor; return the latter's ready events."""
-        poller = select.poll()
-        poller.register(self._wake, select.POLLIN)
-        if descriptor is not None:
-            poller.register(descriptor, wanted)
+        watched = descriptor, wanted
+        if watched != self._watched:
+            # A port that is opened again has the same number, which is all that is kept of it.
+            self._watched = watched
+            self._poller = select.poll()
+            self._poller.register(self._wake, select.POLLIN)
+            if descriptor is not None:
+                self._poller.register(descriptor, wanted)
         timeout = min(max(until - time.monotonic(), 0.0), _LONGEST_SLEEP)
         # Rounded up, or the last fraction of a millisecond would be a busy wait.
-        ready = dict(poller.poll(math.ceil(timeout * 1000.0)))
-        if self._wake in ready:
-            os.eventfd_read(self._wake)
-        return 0 if descriptor is None else ready.get(descriptor, 0)
+        found = 0
+        for ready, events in self._poller.poll(math.ceil(timeout * 1000.0)):
+            if ready == descriptor:
+                found = events
+            else:
+                os.eventfd_read(self._wake)
+        return found

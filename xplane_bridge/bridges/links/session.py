@@ -29,6 +29,9 @@ class LinkSession(Protocol):
     A channel is the name of one of our sockets; sending on a new channel opens it.
     """
 
+    rests: bool
+    """Whether poll() has nothing to do before next_deadline(), as after most of what it got."""
+
     def receive(
         self, channel: str, data: bytes, sender: Address | None, now: float
     ) -> Sequence[Any]:

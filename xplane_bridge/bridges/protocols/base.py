@@ -36,6 +36,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, Field, field, fields, MISSING
 import math
 from numbers import Integral, Real
+from operator import attrgetter
 import struct
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -321,6 +322,11 @@ class Body(Generic[MessageT]):
             for name, form in declared_fields)
         missing = len(fields(kind)) - len(self._fields)  # type: ignore[arg-type]
         self._missing = rest or (None,) * missing
+        names = [name for name, _, _ in self._fields]
+        # Of a message's values all at once; attrgetter returns one alone as it is.
+        self._read: Callable[[MessageT], tuple[Any, ...]] = (
+            attrgetter(*names) if len(names) > 1
+            else lambda message: tuple(getattr(message, name) for name in names))
         self._struct = struct.Struct(order + f'{len(header)}x' + ''.join(
             (f'{form.pad}x' if form.pad and padded else '') + form.code
             for _, _, form in self._fields) + f'{tail}x')
@@ -336,7 +342,8 @@ class Body(Generic[MessageT]):
     def pack(self, message: MessageT) -> bytes:
         """Return the bytes; ValueError or TypeError for what must not be sent."""
         data = bytearray(self._struct.pack(*[
-            form.pack(what, getattr(message, name)) for name, what, form in self._fields]))
+            form.pack(what, value)
+            for value, (_, what, form) in zip(self._read(message), self._fields, strict=True)]))
         data[:len(self._header)] = self._header
         return bytes(data)
 

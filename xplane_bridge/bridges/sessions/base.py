@@ -183,6 +183,9 @@ class Session(ABC):
         self.peer_state = PeerState.UNKNOWN
         self._left = Left()
         self._deadline: float | None = None
+        # Set by poll(). What is received ends it, unless that is known to change nothing: then it
+        # is again what it was before.
+        self.rests = self._rested = False
         self._expired: list[Any] = []
         self._refused = Refused()
         self.release_timeout = RELEASE_TIMEOUT
@@ -261,22 +264,17 @@ class Session(ABC):
     # For the link.
 
     def receive(
-        self, channel: str, data: bytes, sender: Address | None, now: float
+        self, channel: str, data: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
         """
-        Handle one datagram; return the events that it completes.
+        Handle one datagram, or the equivalent in a stream; return the events that it completes.
 
         ``sender`` is None if the link has no addresses. Never raises: malformed datagrams are
         counted.
         """
+        self._rested, self.rests = self.rests, False
         if self._refused.count:
             self._refused.forget()
-        return self._receive_one(channel, data, sender, now)
-
-    def _receive_one(
-        self, channel: str, data: Any, sender: Address | None, now: float
-    ) -> Sequence[Any]:
-        """Handle one datagram, or the equivalent in a stream."""
         try:
             message = self._decode(channel, data)
         except ProtocolError as error:
@@ -286,6 +284,7 @@ class Session(ABC):
 
     def port_refused(self, now: float) -> None:
         """Note that nothing listens where something was sent: perhaps the peer has ended."""
+        self.rests = False
         self._refused.note(now)
 
     def poll(self, now: float) -> Sequence[Outgoing]:
@@ -299,6 +298,7 @@ class Session(ABC):
         outgoing = self._send(now)
         self._deadline = now if self._expired else soonest(
             self._peer.deadline, *self._deadlines(now))
+        self.rests = True
         return outgoing
 
     def next_deadline(self) -> float | None:
@@ -321,6 +321,7 @@ class Session(ABC):
         """
         events: list[Any] = []
         for event in happened:
+            self.rests = False
             actions = self._peer.process(event, now)
             changed = self._look_at_shown()
             if event not in self.unannounced:

@@ -33,7 +33,8 @@ class ChannelPool:
         self._left = count
         self._serial = 0
         self._first = 0
-        self._closing: list[str] = []
+        # What closed() returns next; mostly nothing.
+        self.closing: list[str] = []
 
     def __bool__(self) -> bool:
         """Return whether a channel is free."""
@@ -68,10 +69,10 @@ class ChannelPool:
 
     def drop(self, channel: str) -> None:
         """Close a channel: a late reply belongs to nobody."""
-        self._closing.append(channel)
+        self.closing.append(channel)
         self._left += 1
 
     def closed(self) -> list[str]:
         """Return the channels to close, since the last call."""
-        closing, self._closing = self._closing, []
+        closing, self.closing = self.closing, []
         return closing

@@ -144,6 +144,11 @@ class Leases(Generic[_Key]):
         return due
 
     @property
+    def are_awaited(self) -> bool:
+        """Return whether due() has asked for one that has not come since: none else is missing."""
+        return bool(self._asked)
+
+    @property
     def deadline(self) -> float | None:
         """Return when due() may have something, None if nothing is wanted."""
         return self._look_at if self._leases else None

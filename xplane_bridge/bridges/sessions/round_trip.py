@@ -89,14 +89,20 @@ class RoundTrip:
 
     def _conclude(self) -> None:
         """Work out the time-outs."""
-        self.shortest = min(self._minima)
-        usual = self._first
-        if self.mean is not None:
+        # After each reply: comparisons, not calls.
+        newer, older = self._minima
+        self.shortest = shortest = newer if newer < older else older
+        usual, mean = self._first, self.mean
+        if mean is not None:
             # A reply may always take twice the usual time, or a tenth of a second more.
-            spread = max(min(self.mean, 0.1), 4.0 * self._variation)
+            spread, twice = 4.0 * self._variation, mean if mean < 0.1 else 0.1
+            usual = mean + (spread if spread > twice else twice)
+            if usual < self._least:
+                usual = self._least
             # A peer that had stopped for a while answers late, but is no further away than before.
-            most = min(self._most, max(_LONGEST_BACKED_OFF, _MOST_OF_SHORTEST * self.shortest))
-            usual = min(most, max(self._least, self.mean + spread))
+            if usual > _LONGEST_BACKED_OFF or usual > self._most:
+                usual = min(usual, self._most, max(
+                    _LONGEST_BACKED_OFF, _MOST_OF_SHORTEST * shortest))
         self.usual_timeout = usual
         self.timeout = usual
         # The first time-out may be due to a lost datagram just as well as to a slower peer.

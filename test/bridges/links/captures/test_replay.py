@@ -36,6 +36,8 @@ BEGIN = 1_700_000_000
 class Listener:
     """A session that records what it receives and asks to be polled every ``period`` seconds."""
 
+    rests = False
+
     def __init__(self, period=None):
         self.got = []
         self.polled = []

@@ -27,7 +27,7 @@ from xplane_bridge.bridges.nodes.vehicle.controls import (
     checked_controls,
     CommandGate,
     control_numbers,
-    fill_controls,
+    CONTROLS_MASK,
 )
 from xplane_bridge.msg import FlightControls
 
@@ -35,7 +35,7 @@ from xplane_bridge.msg import FlightControls
 def command(**given):
     """Return a command that sets these."""
     message = FlightControls()
-    fill_controls(message, Controls(**given))
+    CONTROLS_MASK.fill(message, Controls(**given)._asdict())
     return message
 
 

@@ -23,10 +23,11 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('xplane_bridge.msg', reason='the messages are not built')
 
 from masked import masked
+from rclpy.serialization import deserialize_message
 
 from xplane_bridge import msg
 from xplane_bridge.bridges.conversions.vehicle import EngineControls
-from xplane_bridge.bridges.nodes.vehicle.engines import checked_engines, EngineGate, fill_engines
+from xplane_bridge.bridges.nodes.vehicle.engines import checked_engines, EngineGate, EngineReport
 
 
 def command(**given):
@@ -60,12 +61,34 @@ def test_out_of_range_is_clamped_where_the_simulator_does():
     assert checked_engines(command(throttle=[1.5, -1.0]), clamp=True).throttle == (1.0, 0.0)
 
 
+def filled(report, engines, stamp=(5, 6)):
+    """Return a report as it arrives."""
+    message = report.filled(stamp, engines)
+    return (deserialize_message(message, msg.EngineControls) if isinstance(message, bytes)
+            else message)
+
+
 def test_a_report_has_the_bits_of_what_is_known():
-    message = msg.EngineControls()
-    fill_engines(message, EngineControls(throttle=(0.25, 0.75), propeller=(1.0,)))
+    message = filled(
+        EngineReport('base'), EngineControls(throttle=(0.25, 0.75), propeller=(1.0,)))
     assert message.fields == message.THROTTLE | message.PROPELLER
     assert (list(message.throttle), list(message.mixture), list(message.propeller)) == (
         [0.25, 0.75], [], [1.0])
+    assert (message.header.frame_id, message.header.stamp.sec) == ('base', 5)
+
+
+def test_a_report_of_all_engines_is_the_ordinary_message_whatever_their_number():
+    report = EngineReport('base')
+    for number in (1, 2, 16, 2):
+        values = [tuple(one + number * step for step in range(number)) for one in (0.1, 0.2, 0.3)]
+        expected = msg.EngineControls(
+            fields=7, throttle=values[0], mixture=values[1], propeller=values[2])
+        expected.header.frame_id = 'base'
+        expected.header.stamp.sec, expected.header.stamp.nanosec = 5, number
+        assert isinstance(report.filled((5, number), EngineControls(*values)), bytes)
+        assert filled(report, EngineControls(*values), (5, number)) == expected
+    # What is not known any more leaves no old value behind.
+    assert not len(filled(report, EngineControls(throttle=(0.5,))).mixture)
 
 
 def test_the_gate_refuses_what_the_wire_does_not_have():

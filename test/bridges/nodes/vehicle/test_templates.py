@@ -33,7 +33,7 @@ from sensor_msgs.msg import Imu, NavSatFix
 
 from xplane_bridge.bridges.nodes.vehicle import templates
 from xplane_bridge.bridges.nodes.vehicle.templates import Template
-from xplane_bridge.msg import AirData, FlightControls, Navigation
+from xplane_bridge.msg import AirData, FlightControls, Navigation, SimpitPacket
 
 NUMBERS = st.floats(allow_nan=False)
 STAMPS = st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 999_999_999))
@@ -131,6 +131,17 @@ def test_what_is_serialised_in_another_way_is_filled_as_usual(monkeypatch):
     assert isinstance(fix, NavSatFix)
     assert (fix.header.stamp.sec, fix.header.stamp.nanosec, fix.latitude) == (7, 8, 47.5)
     assert list(fix.position_covariance) == list(range(9))
+
+
+@pytest.mark.parametrize('size', [1, 2, 8, 32])
+def test_a_sequence_of_numbers_has_the_place_that_its_length_gives_it(size):
+    template = Template(
+        SimpitPacket(payload=[0] * size), 'header.stamp', 'channel', 'payload')
+    assert template.is_packed
+    payload = range(200, 200 + size)
+    expected = SimpitPacket(channel=8, payload=payload)
+    expected.header.stamp.sec, expected.header.stamp.nanosec = 3, 4
+    assert deserialize_message(template.filled(3, 4, 8, *payload), SimpitPacket) == expected
 
 
 def test_numbers_behind_a_sequence_have_no_fixed_place():

@@ -145,6 +145,29 @@ def test_altitude_arrives_from_each_profile(ros, plugin, profile, asked):
     assert level == DiagnosticStatus.OK
 
 
+def published(node):
+    """Return how many messages a node has published, by topic."""
+    return {topic.lstrip('/'): int(count) for topic, count in node.published.status().values}
+
+
+def test_what_nobody_subscribes_to_is_not_published_unless_it_is_kept(ros, plugin):
+    plugged, node = connect(
+        ros, plugin, 'v2', channels=('altitude', 'orbit', 'sphere_of_influence'))
+    plugged.say(simpit.SphereOfInfluence('Kerbin'))
+    for _ in range(3):
+        plugged.say(ALTITUDE)
+        plugged.say(simpit.Orbit(0.01, 675e3, 1.5, 2.5, 3.5, 4.5, 5.5, 1950.0))
+        ros.next('altitude')
+    ros.wait_for(lambda: published(node)['sphere_of_influence'], 'what is kept')
+    assert node.session.statistics.updates['orbit']
+    assert published(node)['orbit'] == published(node)['packets'] == 0
+    ros.subscribe(SimpitOrbit, 'orbit')
+    ros.subscribe(SimpitPacket, 'packets')
+    plugged.say(simpit.Orbit(0.01, 675e3, 1.5, 2.5, 3.5, 4.5, 5.5, 1950.0))
+    assert ros.next('orbit').period == 1950.0
+    assert list(ros.next('packets').payload)
+
+
 @pytest.mark.parametrize(('name', 'topic', 'kind', 'expected'), [
     ('telemetry_a_chan4', 'altitude', SimpitAltitude, {'sea_level': 1234.5, 'surface': 67.25}),
     ('telemetry_b1_chan8', 'altitude', SimpitAltitude, {'sea_level': 1234.5, 'surface': 67.25}),

@@ -30,8 +30,10 @@ from xplane_bridge.bridges.fdmdata.node.parameters import FdmdataParameters
 from xplane_bridge.bridges.fdmdata.protocol import Command, SensorReply
 from xplane_bridge.bridges.fdmdata.session import PollEntry
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
-from xplane_bridge.bridges.nodes.common.stamps import write_stamp
+from xplane_bridge.bridges.nodes.common.subscribers import subscription_count
 from xplane_bridge.bridges.nodes.vehicle.publisher import VehiclePublisher
+from xplane_bridge.bridges.nodes.vehicle.templates import Template
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.msg import Navigation
 
@@ -66,7 +68,12 @@ ENTRIES = {
 TOPICS = frozenset[str]().union(*(entry.topics for entry in ENTRIES.values()))
 
 
-_KINDS = {'gps': Navigation, 'ins': Navigation, 'magnetic_field': MagneticField}
+# Of its own topics: the type, and the numbers that change.
+_NAVIGATION = (
+    'latitude', 'longitude', 'altitude_msl', 'true_airspeed', 'roll', 'pitch', 'true_heading')
+_KINDS: Mapping[str, tuple[type, tuple[str, ...]]] = {
+    'gps': (Navigation, _NAVIGATION), 'ins': (Navigation, _NAVIGATION),
+    'magnetic_field': (MagneticField, ('magnetic_field',))}
 
 
 def plan(given: FdmdataParameters, topics: frozenset[str]) -> dict[str, PollEntry]:
@@ -89,19 +96,21 @@ class Publisher:
         self._reading = huginn.Interpretation(given.latitude, given.temperature_unit)
         self._transforms = given.publish_tf or given.publish_enu_tf
         self._publishers = {
-            topic: node.make_publisher(kind, topic) for topic, kind in _KINDS.items()}
-        self._messages = {topic: kind() for topic, kind in _KINDS.items()}
-        for topic, message in self._messages.items():
+            topic: node.make_publisher(kind, topic) for topic, (kind, _) in _KINDS.items()}
+        self._counts = {
+            topic: subscription_count(one) for topic, one in self._publishers.items()}
+        self._templates: dict[str, Template] = {}
+        for topic, (kind, changing) in _KINDS.items():
+            message = kind()
             frame = {'gps': given.gps_frame, 'ins': given.imu_frame}.get(topic, given.base_frame)
             message.header.frame_id = given.frame_prefix + frame
-        self._messages['gps'].roll = self._messages['gps'].pitch = math.nan
+            self._templates[topic] = Template(message, 'header.stamp', *changing)
         self._magnetic = False
 
     def subscribed(self) -> frozenset[str]:
         """Return the topics that have subscribers."""
         return frozenset(self.vehicle.subscribed().union(
-            (topic for topic, publisher in self._publishers.items()
-             if publisher.get_subscription_count()),
+            (topic for topic, count in self._counts.items() if count()),
             ('odom',) if self._transforms else ()))
 
     def publish(
@@ -124,28 +133,21 @@ class Publisher:
         return True
 
     def _publish_navigation(self, topic: str, reply: Any, stamp_ns: int) -> None:
-        message = self._messages[topic]
-        message.latitude = reply.latitude
-        message.longitude = reply.longitude
-        message.altitude_msl = reply.altitude
-        message.true_airspeed = reply.airspeed
-        message.true_heading = reply.heading * DEGREE
-        if topic == 'ins':
-            message.roll = reply.roll * DEGREE
-            message.pitch = reply.pitch * DEGREE
-        self._publish(topic, stamp_ns)
+        is_ins = topic == 'ins'
+        self._publish(
+            topic, stamp_ns, reply.latitude, reply.longitude, reply.altitude, reply.airspeed,
+            reply.roll * DEGREE if is_ins else math.nan,
+            reply.pitch * DEGREE if is_ins else math.nan, reply.heading * DEGREE)
 
     def _publish_magnetic_field(self, reply: Any, stamp_ns: int) -> bool:
         """Publish the field, unless Huginn has no magnetometer and sends zeros."""
         field = (reply.x, reply.y, reply.z)
         self._magnetic |= any(field)
         if self._magnetic:
-            vector = self._messages['magnetic_field'].magnetic_field
-            vector.x, vector.y, vector.z = axes.frd_to_flu(field)
-            self._publish('magnetic_field', stamp_ns)
+            self._publish('magnetic_field', stamp_ns, *axes.frd_to_flu(field))
         return self._magnetic
 
-    def _publish(self, topic: str, stamp_ns: int) -> None:
-        message = self._messages[topic]
-        write_stamp(message, stamp_ns)
-        self._publishers[topic].publish(message)
+    def _publish(self, topic: str, stamp_ns: int, *numbers: float) -> None:
+        if self._counts[topic]():
+            self._publishers[topic].publish(
+                self._templates[topic].filled(*divmod(stamp_ns, SECOND_NS), *numbers))

@@ -45,11 +45,14 @@ from xplane_bridge.bridges.nodes.vehicle.engines import EngineGate
 from xplane_bridge.bridges.nodes.vehicle.publisher import make_undulation
 from xplane_bridge.bridges.sessions.base import PeerState
 from xplane_bridge.common.controls import FLOWN
+from xplane_bridge.common.timing import SECOND_NS
 
 # The controls in the protocol.
 
-# How often to check for subscribers.
+# How often to check for subscribers, in seconds: while there is telemetry, in the thread that
+# publishes it. To wake the executor for that takes as much as all the rest of it.
 _SUBSCRIBERS_PERIOD = 0.2
+_MEANWHILE = 1.0
 
 
 class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
@@ -114,6 +117,7 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
         self._commands = FdmdataCommands(self, XmlRpc(resolve(given.host), given.rpc_port))
         self._not_on_the_wire = 0
         self._subscribed: frozenset[str] = frozenset()
+        self._look_at = 0.0
         self._subscribers_timer = self.create_timer(
             _SUBSCRIBERS_PERIOD, self._follow_subscribers, clock=self.steady_clock)
 
@@ -144,6 +148,8 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
         subscribed = self._publisher.subscribed()
         if subscribed != self._subscribed:
             self._subscribed = subscribed
+            self._subscribers_timer.timer_period_ns = round(
+                SECOND_NS * (_MEANWHILE if subscribed else _SUBSCRIBERS_PERIOD))
             self._set_plan(self.parameters)
 
     def _set_plan(self, given: FdmdataParameters) -> None:
@@ -173,14 +179,17 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
         return {Telemetry: self._publish, PeerRecognized: self._on_recognized}
 
     def _publish(self, event: Telemetry, stamp_ns: int) -> None:
-        if not self.active:
+        if not self._begun:
             return
         replies = huginn.plausible(event.values, self._publisher.vehicle.plausibility.withhold)
         if not replies:
             return
-        stamp = self.stamps.received(stamp_ns)
+        stamp, now = self.stamps.received(stamp_ns), time.monotonic()
         if stamp is None or self._publisher.publish(event.name, replies, stamp):
-            self.last_update = time.monotonic()
+            self.last_update = now
+        if now >= self._look_at and not self.plays_capture:
+            self._look_at = now + _SUBSCRIBERS_PERIOD
+            self._follow_subscribers()
 
     def _on_recognized(self, event: PeerRecognized, _: int) -> None:
         """Continue with a Huginn that was only frozen, or start over with a restarted one."""

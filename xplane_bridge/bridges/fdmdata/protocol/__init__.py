@@ -14,7 +14,7 @@
 
 """FDMData, the protocol of the Huginn flight simulator."""
 
-from xplane_bridge.bridges.fdmdata.protocol.codec import decode, encode
+from xplane_bridge.bridges.fdmdata.protocol.codec import decode, decode_reply, encode
 from xplane_bridge.bridges.fdmdata.protocol.messages import (
     AccelerometerReply,
     Command,
@@ -38,7 +38,6 @@ from xplane_bridge.bridges.fdmdata.protocol.messages import (
 
 __all__ = [
     'AccelerometerReply', 'Command', 'ControlPositions', 'CONTROLS_PORT', 'DATA_PORT', 'decode',
-    'encode',
-    'ErrorReply', 'GpsReply', 'GyroscopeReply', 'InsReply', 'MagnetometerReply', 'MESSAGES',
-    'PitotTubeReply', 'Reply',
-    'SensorRequest', 'SENSOR_REPLIES', 'SensorReply', 'StaticPressureReply', 'ThermometerReply']
+    'decode_reply', 'encode', 'ErrorReply', 'GpsReply', 'GyroscopeReply', 'InsReply',
+    'MagnetometerReply', 'MESSAGES', 'PitotTubeReply', 'Reply', 'SENSOR_REPLIES', 'SensorReply',
+    'SensorRequest', 'StaticPressureReply', 'ThermometerReply']

@@ -47,7 +47,7 @@ def decode(data: bytes | bytearray | memoryview, sender: Sender) -> Message:
 
     Raises ProtocolError for anything else: what Huginn answers with 0xFF, or ignores.
     """
-    return _decode_reply(data) if sender == 'peer' else _decode_request(data)
+    return decode_reply(data) if sender == 'peer' else _decode_request(data)
 
 
 def _decode_request(data: bytes | bytearray | memoryview) -> SensorRequest | ControlPositions:
@@ -62,8 +62,11 @@ def _decode_request(data: bytes | bytearray | memoryview) -> SensorRequest | Con
     return SensorRequest(Command(data[0]))
 
 
-def _decode_reply(data: bytes | bytearray | memoryview) -> SensorReply | ErrorReply:
+def decode_reply(data: bytes | bytearray | memoryview) -> SensorReply | ErrorReply:
+    """Decode one datagram of Huginn; see decode()."""
     size = len(data)
+    if size > 1 and data[0] == _OK and data[1] in _REPLIES:
+        return _REPLIES[data[1]].unpack(data)
     if size == 0:
         raise ProtocolError('reply: empty datagram')
     if data[0] == _ERROR and size == 1:
@@ -74,10 +77,7 @@ def _decode_reply(data: bytes | bytearray | memoryview) -> SensorReply | ErrorRe
             'expected 0x00 or the single byte 0xff')
     if size < 2:
         raise ProtocolError('reply: 0 bytes left at offset 1, need the command')
-    layout = _REPLIES.get(data[1])
-    if layout is None:
-        raise ProtocolError(f'reply: unknown command 0x{data[1]:02x}, expected 0x00 to 0x07')
-    return layout.unpack(data)
+    raise ProtocolError(f'reply: unknown command 0x{data[1]:02x}, expected 0x00 to 0x07')
 
 
 def encode(message: Message) -> bytes:

@@ -20,9 +20,11 @@ measured). Everything is big-endian. Data are polled: a one-byte request to the 
 one reply. Controls go to a separate port and are never answered.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 import enum
-from typing import ClassVar, TypeAlias
+from operator import attrgetter
+from typing import Any, ClassVar, TypeAlias
 
 from xplane_bridge.bridges.protocols.base import any_float32, float32, Message, messages
 from xplane_bridge.bridges.protocols.registry import PORTS
@@ -63,7 +65,7 @@ class SensorReply(Message):
     @property
     def values(self) -> tuple[float, ...]:
         """Return the values of all fields in order."""
-        return tuple(map(self.__getattribute__, self.__slots__))
+        return _values[self.command](self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,5 +207,11 @@ SENSOR_REPLIES: tuple[type[SensorReply], ...] = (
     PitotTubeReply, StaticPressureReply, InsReply)
 
 Reply: TypeAlias = SensorReply | ErrorReply
+
+# Some hundred times per second: all of a reply at once.
+_values: dict[Command, Callable[[Any], tuple[float, ...]]] = {
+    kind.command: attrgetter(*kind.__slots__) if len(kind.__slots__) > 1
+    else lambda reply, one=attrgetter(*kind.__slots__): (one(reply),)  # type: ignore[misc]
+    for kind in SENSOR_REPLIES}
 
 MESSAGES = messages(bridge=(SensorRequest, ControlPositions), peer=(*SENSOR_REPLIES, ErrorReply))

@@ -41,13 +41,13 @@ class AwaitedMotion:
     """
     Commands that are over when the data show that the simulation runs, or is held.
 
-    Times are in seconds.
+    ``expected`` is what is not over. Times are in seconds.
     """
 
     def __init__(self) -> None:
         # By ticket: a pause (False), its end (True), or a reset (None), and what shows that it
         # has happened since a time.
-        self._expected = PendingTable[int, Pending[bool | None, Callable[[float], bool]]]()
+        self.expected = PendingTable[int, Pending[bool | None, Callable[[float], bool]]]()
         # Since when a reset is expected, and whether it was shown.
         self._resets_at = 0.0
         self._was_reset_at: float | None = None
@@ -82,7 +82,7 @@ class AwaitedMotion:
 
     def expect(self, ticket: int, *, runs: bool, what: str, now: float) -> None:
         """Expect that the simulation runs, or is held, from now on."""
-        self._expected[ticket] = Pending(
+        self.expected[ticket] = Pending(
             what, runs, self.runs_since if runs else self.stands_since, now,
             until=now + SHOWN_WITHIN, ticket=ticket)
 
@@ -100,14 +100,14 @@ class AwaitedMotion:
 
     def expect_reset(self, ticket: int, now: float) -> None:
         """Expect that a reset has shown since begin_reset(), or shows from now on."""
-        self._expected[ticket] = Pending(
+        self.expected[ticket] = Pending(
             RESET, None, self.was_reset_since, self._resets_at, until=now + SHOWN_WITHIN,
             ticket=ticket)
 
     def ended(self, absence: str, now: float) -> list[CommandDone]:
         """Return what the data show now, or have not shown in time; ``absence`` says why."""
         ended = []
-        for pending in tuple(self._expected.values()) if self._expected else ():
+        for pending in tuple(self.expected.values()) if self.expected else ():
             if pending.proof(pending.since):
                 ended.append(pending.done(_SHOWN[pending.desired]))
             elif now >= pending.until:
@@ -116,13 +116,13 @@ class AwaitedMotion:
                     f'{absence or _INSTEAD[pending.desired]}')))
             else:
                 continue
-            del self._expected[pending.ticket]
+            del self.expected[pending.ticket]
         return ended
 
     def abandon(self, reason: str) -> list[CommandDone]:
         """End everything that is expected, with the reason."""
         return [pending.done(error=f'{pending.what}: {reason}')
-                for pending in self._expected.empty()]
+                for pending in self.expected.empty()]
 
     def repeats_since(self, at: float, now: float) -> bool:
         """Return whether it runs, but all of these sensors show that it made no step since."""
@@ -132,4 +132,4 @@ class AwaitedMotion:
     @property
     def deadline(self) -> float | None:
         """Return when ended() has something at the latest, None if nothing is expected."""
-        return self._expected.deadline if self._expected else None
+        return self.expected.deadline if self.expected else None

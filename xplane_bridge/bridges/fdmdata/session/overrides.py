@@ -34,14 +34,14 @@ class Overrides:
     The datagram sets all four controls at once, and they cannot be read back: they are known only
     from what was sent, and only for the same run of Huginn. It holds them forever. So surfaces
     that are given back are centred again and again for a while. A pause is not ended here: it is
-    unconfirmed until the data show that Huginn runs.
+    unconfirmed until the data show that Huginn runs. ``giving`` are the surfaces that are being
+    centred: nothing shows them.
     """
 
     def __init__(self) -> None:
         self._known: ControlPositions | None = None
         self._overrides = Ledger[float]()
-        # Surfaces that are being centred: nothing shows them.
-        self._giving = PendingTable[str, Pending[float, None]]()
+        self.giving = PendingTable[str, Pending[float, None]]()
         self._pause = Ledger[None]()
         self._paused_at = 0.0
 
@@ -53,7 +53,7 @@ class Overrides:
     @property
     def unconfirmed(self) -> tuple[str, ...]:
         """Return the names of the surfaces that are being centred, and the pause."""
-        return (*self._giving, *self._pause.unconfirmed)
+        return (*self.giving, *self._pause.unconfirmed)
 
     @property
     def is_paused(self) -> bool:
@@ -92,7 +92,7 @@ class Overrides:
         self._known = controls
         for name in given:
             self._overrides.take(0, name)
-            self._giving.pop(name, None)
+            self.giving.pop(name, None)
 
     def take_pause(self, now: float) -> None:
         """Note that Huginn may be paused from here from now on."""
@@ -114,7 +114,7 @@ class Overrides:
             return
         self._known = ControlPositions(0.0, 0.0, 0.0, self._known.throttle)
         for name in given:
-            self._giving[name] = Pending(name, 0.0, None, now, again_at=now)
+            self.giving[name] = Pending(name, 0.0, None, now, again_at=now)
 
     def give_back(self, now: float) -> None:
         """Centre all surfaces, as centre() does; end a pause from now on."""
@@ -124,16 +124,16 @@ class Overrides:
 
     def repeat(self, now: float) -> None:
         """Give back again what is being given back: it may not have been heard."""
-        self._giving.restart(now)
+        self.giving.restart(now)
 
     def due(self, now: float, seconds: float) -> ControlPositions | None:
         """Return what to send now, of what is given back for ``seconds`` seconds."""
-        return self._known if self._giving and self._giving.repeat(now, seconds) else None
+        return self._known if self.giving and self.giving.repeat(now, seconds) else None
 
     @property
     def deadline(self) -> float | None:
         """Return when due() has something."""
-        return self._giving.deadline
+        return self.giving.deadline
 
     def look_back(self, silence: str, address: str) -> Left:
         """Return what is unconfirmed, and forget it; ``silence`` says why Huginn hears nothing."""
@@ -159,4 +159,4 @@ class Overrides:
         """Forget the controls: Huginn has moved them itself."""
         self._known = None
         self._overrides.clear()
-        self._giving.clear()
+        self.giving.clear()

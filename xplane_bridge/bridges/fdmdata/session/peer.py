@@ -52,8 +52,8 @@ class Health:
         self._changed_at: float | None = None
         self._broken: set[Command] = set()
 
-    def on_reply(self, reply: SensorReply, now: float) -> None:
-        """Note a reply."""
+    def on_reply(self, reply: SensorReply, now: float) -> bool:
+        """Note a reply; return whether judge() has nothing new, as data change and are good."""
         command, values = reply.command, reply.values
         if not all(map(math.isfinite, values)):
             self._broken.add(command)
@@ -63,15 +63,18 @@ class Health:
         if self._changed_at is None or self.has_changed:
             self._changed_at = now
         self._last[command] = values
+        return self.has_changed and not self._broken and self.shown == _ANSWERING
 
-    def judge(self, is_fresh: Callable[[Command, float], bool], now: float) -> None:
-        """Find out what it is shown as now; stale data are ignored."""
+    def judge(self, is_fresh: Callable[[Command, float], bool], now: float) -> bool:
+        """Find out what it is shown as now; stale data are ignored. Return whether that is new."""
+        before = self.shown
         if self._broken and any(is_fresh(command, now) for command in self._broken):
             self.shown = _BROKEN
         elif self._changed_at is not None and now - self._changed_at >= _HELD_AFTER:
             self.shown = _HELD
         else:
             self.shown = _ANSWERING
+        return self.shown != before
 
 
 SILENCE = 1.0
@@ -82,6 +85,7 @@ _ELSEWHERE = 'the aircraft is suddenly elsewhere, so Huginn was restarted or res
 
 _ANSWERING = State.ANSWERING.shown
 _GONE = frozenset({State.ABSENT, State.AWAY})
+_DOUBTED = frozenset({State.AWAY, State.DOUBTED})
 # Where a reply, whatever it says, may change something.
 _LISTENS = frozenset(
     state for state, row in TABLE.items() if not row.keys().isdisjoint({Event.HEARD, Event.SAME}))
@@ -94,9 +98,12 @@ class Peer(machine.Peer):
     Identity tells whether one that was silent is the same, Track whether it was restarted without
     a silence. One that answers is shown as what Health says of its data. ``silence`` is why it
     hears nothing, or may be another one, empty if all is well; ``is_gone`` whether it is to be
-    probed only; ``listens`` whether any reply may change that. ``recognized`` is what was found
+    probed only; ``listens`` whether any reply may change that; ``in_doubt`` whether it was silent,
+    and it is not known yet whether it is the same. ``recognized`` is what was found
     out last, ``unheard`` the silence at the end of the conversation. ``hurries`` is whether the
-    last reply has to be confirmed by another one, ``was_reset`` whether it shows a reset of ours.
+    last reply has to be confirmed by another one, ``was_reset`` whether it shows a reset of ours,
+    ``has_changed`` whether it differs from the one before of its sensor, ``is_judged`` whether it
+    leaves nothing for judge() to find; until ``resets_until`` a reset of ours may show.
     """
 
     def __init__(self, address: str) -> None:
@@ -104,12 +111,13 @@ class Peer(machine.Peer):
         self.recognized = PeerRecognized(same=True)
         self.unheard = ''
         # These follow from the state; looked up once, they cost nothing for each reply.
-        self.silence, self.is_gone, self.listens = '', False, False
+        self.silence, self.is_gone, self.listens, self.in_doubt = '', False, False, False
         self._identity = Identity()
-        self.hurries = self.was_reset = False
+        self.hurries = self.was_reset = self.has_changed = self.is_judged = False
         self._track = Track()
-        # Until when a reset of ours may show, and since when it must have.
-        self._resets_until, self._reset_at = -math.inf, math.inf
+        self.resets_until = -math.inf
+        # Since when a reset of ours must have shown.
+        self._reset_at = math.inf
         self._health = Health()
         # Since when Huginn owes a reply.
         self._waits_since: float | None = None
@@ -131,16 +139,6 @@ class Peer(machine.Peer):
         if self.state is State.OFF or self.teardown is Teardown.LEAVING:
             return 'the session is not started'
         return self.silence
-
-    @property
-    def in_doubt(self) -> bool:
-        """Return whether Huginn was silent, and it is not known yet whether it is the same."""
-        return self.state in (State.AWAY, State.DOUBTED)
-
-    @property
-    def has_changed(self) -> bool:
-        """Return whether the reply seen last differs from the one before of its sensor."""
-        return self._health.has_changed
 
     @property
     def deadline(self) -> float | None:
@@ -168,10 +166,11 @@ class Peer(machine.Peer):
 
     def see(self, reply: SensorReply, asked_at: float, now: float) -> Sequence[Event]:
         """Note what a reply to a request says; return what has happened."""
-        self._health.on_reply(reply, now)
+        self.is_judged = self._health.on_reply(reply, now)
+        self.has_changed = self._health.has_changed
         if reply.command not in PLACED:
             return ()
-        resets = self.resets(now)
+        resets = now < self.resets_until
         found = self._track.follow(reply, asked_at, now, expected=resets)
         self.hurries = found is Elsewhere.PERHAPS
         if self._track.goes_on and self.state is State.DOUBTED:
@@ -190,9 +189,9 @@ class Peer(machine.Peer):
         self.recognized = PeerRecognized(same=False, why=_ELSEWHERE)
         return (Event.OTHER,)
 
-    def judge(self, is_fresh: Callable[[Command, float], bool], now: float) -> None:
-        """Find out what the data show now."""
-        self._health.judge(is_fresh, now)
+    def judge(self, is_fresh: Callable[[Command, float], bool], now: float) -> bool:
+        """Find out what the data show now; return whether that is new."""
+        return self._health.judge(is_fresh, now)
 
     def check_timeouts(self, now: float) -> Iterable[Event]:
         """Return what has happened because time passed."""
@@ -223,6 +222,7 @@ class Peer(machine.Peer):
             self._identity.begin(now)
         self.silence = self._silences.get(state, '')
         self.is_gone, self.listens = state in _GONE, state in _LISTENS
+        self.in_doubt = state in _DOUBTED
         return actions
 
     def keep(self, request: tuple[str, Sequence[Command]] | None) -> None:
@@ -238,14 +238,11 @@ class Peer(machine.Peer):
         """Forget what is outstanding, and what the data have shown."""
         self._waits_since = None
         self._health = Health()
-
-    def resets(self, now: float) -> bool:
-        """Return whether a reset of ours may show now."""
-        return now < self._resets_until
+        self.has_changed = False
 
     def expect_reset(self) -> None:
         """Expect that a reset of ours shows from now on: the aircraft jumps."""
-        self._resets_until = math.inf
+        self.resets_until = math.inf
 
     def must_be_reset(self, now: float) -> None:
         """Note that the reset has happened by now: if it was where it began, it stays there."""
@@ -253,4 +250,4 @@ class Peer(machine.Peer):
 
     def end_reset(self, until: float) -> None:
         """Expect a reset of ours only until then."""
-        self._resets_until, self._reset_at = until, math.inf
+        self.resets_until, self._reset_at = until, math.inf

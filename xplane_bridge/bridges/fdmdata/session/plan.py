@@ -44,6 +44,8 @@ class PollPlan:
     def __init__(self) -> None:
         self._entries: dict[str, PollEntry] = dict(_ALWAYS)
         self._due = dict.fromkeys(_ALWAYS, 0.0)
+        # When the next entry is due: asked for twice as often as it changes.
+        self.deadline = 0.0
         self._started_at = 0.0
 
     @property
@@ -66,15 +68,18 @@ class PollPlan:
             name: self._due[name] if old.get(name) == wanted else now
             for name, wanted in self._entries.items()
         }
+        self._look()
 
     def hurry(self, at: float) -> None:
         """Make the entry that always exists due then at the latest."""
         self._due[WATCH] = min(self._due[WATCH], at)
+        self._look()
 
     def restart(self, now: float) -> None:
         """Make all entries due now, and start their grids now."""
         self._started_at = now
         self._due = dict.fromkeys(self._entries, now)
+        self._look()
 
     def rates(self) -> dict[Command, float]:
         """Return the sensors of all entries, each with its highest rate."""
@@ -84,10 +89,8 @@ class PollPlan:
                 rates[command] = max(wanted.rate, rates.get(command, 0.0))
         return rates
 
-    @property
-    def deadline(self) -> float:
-        """Return when the next entry is due."""
-        return min(self._due.values())
+    def _look(self) -> None:
+        self.deadline = min(self._due.values())
 
     def due(self, now: float) -> dict[str, tuple[Command, ...]]:
         """Return the sensors of the entries that are due, and count these as polled."""
@@ -98,6 +101,7 @@ class PollPlan:
                 entries[name] = wanted.commands
                 # A late poll does not delay the next one; missed ones are not made up for.
                 self._due[name] = self._next_due(max(due, now - 1.0 / wanted.rate), wanted.rate)
+        self._look()
         return entries
 
     def _next_due(self, after: float, rate: float) -> float:

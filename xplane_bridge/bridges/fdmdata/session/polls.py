@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from xplane_bridge.bridges.fdmdata import protocol as fdmdata
 from xplane_bridge.bridges.fdmdata.protocol import Command, SensorReply
@@ -38,15 +38,21 @@ class SensorPoll:
     Requests sent together, in order, the replies so far, and what was not delivered yet.
 
     ``entries`` are sensors by entry of the plan; a poll without entries is lone: a single sensor,
-    polled separately because it does not answer.
+    polled separately because it does not answer. ``last`` are the last sensors of entries, as
+    Huginn answers in order; ``may_end`` is whether what was taken last may complete one.
     """
 
-    __slots__ = ('commands', 'entries', 'errors', 'lone', 'replies', 'sent_at', 'waiting')
+    __slots__ = (
+        'commands', 'entries', 'errors', 'last', 'lone', 'may_end', 'replies', 'sent_at',
+        'waiting')
 
     def __init__(
-        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
+        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command],
+        last: Collection[Command], now: float,
     ) -> None:
         self.entries = dict(entries)
+        self.last = last
+        self.may_end = False
         self.lone = not entries
         self.commands = tuple(commands)
         self.waiting = list(commands)
@@ -54,18 +60,11 @@ class SensorPoll:
         self.errors = 0
         self.replies: dict[Command, SensorReply] = {}
 
-    def take(self, reply: SensorReply) -> int:
-        """Handle a reply; return how many requests before it remain unanswered."""
-        # Huginn answers in order.
-        place = self.waiting.index(reply.command)
-        del self.waiting[:place + 1]
-        self.replies[reply.command] = reply
-        return place
-
     def ended(self) -> list[tuple[str, dict[Command, SensorReply]]]:
         """Return each completed entry, once, with its replies if any."""
         ended = []
-        for name, commands in tuple(self.entries.items()):
+        for name in tuple(self.entries):
+            commands = self.entries[name]
             for command in commands:
                 if command in self.waiting:
                     break
@@ -94,18 +93,19 @@ class Polls:
     @property
     def deadline(self) -> float | None:
         """Return when the oldest poll times out, None without any."""
-        for poll in self.outstanding.values():
-            return poll.sent_at + TIMEOUT
+        for channel in self.outstanding:
+            return self.outstanding[channel].sent_at + TIMEOUT
         return None
 
     def send(
-        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command], now: float
+        self, entries: Mapping[str, tuple[Command, ...]], commands: Sequence[Command],
+        last: Collection[Command], now: float,
     ) -> list[Outgoing]:
         """Return one poll to send; nothing if none is due or no channel is free."""
         channel = self._pool.take() if commands else None
         if channel is None:
             return []
-        self.outstanding[channel] = SensorPoll(entries, commands, now)
+        self.outstanding[channel] = SensorPoll(entries, commands, last, now)
         self._statistics.requests += len(commands)
         return [(channel, _REQUESTS[command]) for command in commands]
 
@@ -119,14 +119,20 @@ class Polls:
 
     def take(self, channel: str, reply: SensorReply) -> SensorPoll | None:
         """Add a reply to its poll, and return the poll; None if it is late or a duplicate."""
-        poll = self.outstanding.get(channel)
-        if poll is None or reply.command not in poll.waiting:
+        poll, command = self.outstanding.get(channel), reply.command
+        if poll is None or command not in poll.waiting:
             self._statistics.unexpected += 1
             return None
-        if (unanswered := poll.take(reply)):
+        waiting = poll.waiting
+        # Huginn answers in order: what is before it remains unanswered.
+        unanswered = 0 if waiting[0] is command else waiting.index(command)
+        del waiting[:unanswered + 1]
+        poll.replies[command] = reply
+        if unanswered:
             self._miss(poll, unanswered)
         self._statistics.replies += 1
-        if not poll.waiting:
+        poll.may_end = unanswered > 0 or command in poll.last
+        if not waiting:
             self._pool.give(channel)
             del self.outstanding[channel]
         return poll
@@ -156,7 +162,7 @@ class Polls:
 
     def closed(self) -> list[Outgoing]:
         """Return the channels to close."""
-        return [(channel, None) for channel in self._pool.closed()]
+        return [(channel, None) for channel in self._pool.closed()] if self._pool.closing else []
 
     def _miss(self, poll: SensorPoll, unanswered: int) -> None:
         """Count unanswered requests: those without an error reply are lost."""

@@ -37,7 +37,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 5.0
 
 class Requests:
     """
-    The sensors that are polled, when, and the outstanding polls.
+    The sensors that are polled, when, and the ``outstanding`` polls.
 
     A sensor that does not answer is left out of the polls and polled separately, forever. An error
     reply names no command, and anybody can forge the single byte: a sensor counts as refused only
@@ -49,6 +49,10 @@ class Requests:
         self._leases = Leases[Command](_PATIENCE, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
         self._refused: set[Command] = set()
         self._polls = Polls(statistics)
+        self.outstanding: Mapping[str, SensorPoll] = self._polls.outstanding
+        # Sensors of entries that are polled together, and the last of each entry, while all of
+        # them answer.
+        self._together: dict[tuple[str, ...], tuple[Sequence[Command], Collection[Command]]] = {}
         self._probe_at = 0.0
 
     @property
@@ -65,11 +69,6 @@ class Requests:
     def refused(self) -> frozenset[Command]:
         """Return the sensors that are answered only with errors."""
         return frozenset(self._refused)
-
-    @property
-    def is_waiting(self) -> bool:
-        """Return whether a poll is outstanding."""
-        return bool(self._polls.outstanding)
 
     def missing(self, now: float) -> dict[Command, float]:
         """Return the sensors that do not answer, and since when."""
@@ -92,6 +91,7 @@ class Requests:
         Raises ValueError for a rate that is not above 0, or an entry without a sensor.
         """
         self._plan.set(plan, now)
+        self._together.clear()
         rates = self._plan.rates()
         self._leases.want(rates, now, {
             command: max(_PATIENCE, _POLLS / rate) for command, rate in rates.items()})
@@ -113,20 +113,26 @@ class Requests:
             if now < self._probe_at:
                 return []
             self._probe_at = now + _PROBE_PERIOD
-            return self._polls.send({}, [Command.THERMOMETER], now)
+            return self._polls.send({}, [Command.THERMOMETER], (), now)
         outgoing: list[Outgoing] = []
         again = self._leases.due(now)
         is_due = self._plan.deadline <= now
         if not (again or is_due):
             return []
-        missing = self._leases.missing(now)
+        missing = self._leases.missing(now) if self._leases.are_awaited else {}
         for command in again:
             if command in missing:
-                outgoing += self._polls.send({}, [command], now)
+                outgoing += self._polls.send({}, [command], (), now)
         if is_due:
             entries = self._plan.due(now)
-            wanted = set[Command]().union(*entries.values())
-            outgoing += self._polls.send(entries, sorted(wanted.difference(missing)), now)
+            names = tuple(entries)
+            if missing:
+                together = _together(entries, missing)
+            elif names in self._together:
+                together = self._together[names]
+            else:
+                together = self._together[names] = _together(entries, ())
+            outgoing += self._polls.send(entries, *together, now)
         return outgoing
 
     def refuse(self, channel: str) -> None:
@@ -155,6 +161,9 @@ class Requests:
 
     def give_up(self, now: float, *, every: bool = False) -> None:
         """Count polls that have timed out, or ``every`` one, as lost."""
+        deadline = self._polls.deadline
+        if deadline is None or (now < deadline and not every):
+            return
         for channel, poll in self._polls.give_up(now, every=every):
             self._end(poll, now)
             self._polls.drop(channel)
@@ -179,3 +188,12 @@ class Requests:
             # Polled separately, and answered only with errors.
             self._refused.add(poll.commands[0])
             self._leases.unknown(poll.commands[0], now)
+
+
+def _together(
+    entries: Mapping[str, tuple[Command, ...]], missing: Collection[Command]
+) -> tuple[Sequence[Command], Collection[Command]]:
+    """Return the sensors of entries in order, but the missing ones, and the last of each entry."""
+    asked = [sorted(set(wanted).difference(missing)) for wanted in entries.values()]
+    return (sorted(set[Command]().union(*asked)),
+            {wanted[-1] for wanted in asked if wanted})

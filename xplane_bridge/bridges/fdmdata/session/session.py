@@ -38,7 +38,7 @@ from xplane_bridge.bridges.sessions.base import (
     Session,
     Tickets,
 )
-from xplane_bridge.bridges.sessions.machine import Action, Event, State
+from xplane_bridge.bridges.sessions.machine import Action, Event, State, Teardown
 from xplane_bridge.bridges.sessions.pending import SHOWN_WITHIN
 
 # The channel for controls; all others are for requests.
@@ -54,7 +54,7 @@ _SOON = 0.05
 _DEACTIVATED = 'the node was deactivated'
 
 # Looking up a member of an Enum is slow, and happens for each reply.
-_OFF = State.OFF
+_OFF, _NONE = State.OFF, Teardown.NONE
 
 
 class FdmdataSession(Session):
@@ -235,7 +235,7 @@ class FdmdataSession(Session):
     # For the link.
 
     def _decode(self, channel: str, data: bytes) -> Any:
-        return fdmdata.decode(data, 'peer')
+        return fdmdata.decode_reply(data)
 
     def _kind(self, data: bytes, error: ProtocolError) -> str:
         """Return the kind of a malformed datagram: the command that it echoes, if any."""
@@ -246,48 +246,65 @@ class FdmdataSession(Session):
     def _on_datagram(
         self, channel: str, reply: Any, sender: Address | None, now: float
     ) -> Sequence[Any]:
+        # Of eight sensors there are hundreds of replies per second: few calls for each.
+        peer = self._peer
         if isinstance(reply, fdmdata.ErrorReply):
             self.statistics.errors += 1
-        if self._peer.state is _OFF:
+        if peer.state is _OFF:
             return ()
-        events = self._happen(
-            self._peer.on_reply(channel, reply), now) if self._peer.listens else []
-        telemetry = self._place(channel, reply, now, events)
-        self._peer.judge(self._requests.is_fresh, now)
-        return [*events, *self._look_at_shown(), *telemetry]
+        events = self._happen(peer.on_reply(channel, reply), now) if peer.listens else []
+        peer.is_judged = False
+        placed = self._place(channel, reply, now, events)
+        if not peer.is_judged and peer.judge(self._requests.is_fresh, now):
+            events += self._look_at_shown()
+        return [*events, *placed] if events else placed
 
     def _place(
         self, channel: str, reply: Reply, now: float, events: list[Any]
     ) -> list[Telemetry]:
         """Add a reply to its poll; return what is complete, and add what has happened."""
+        peer, requests = self._peer, self._requests
         placed: list[Telemetry] = []
         if isinstance(reply, fdmdata.ErrorReply):
-            self._requests.refuse(channel)
-        elif (poll := self._requests.take(channel, reply, now)) is not None:
-            if happened := self._peer.see(reply, poll.sent_at, now):
+            requests.refuse(channel)
+        elif (poll := requests.take(channel, reply, now)) is not None:
+            if happened := peer.see(reply, poll.sent_at, now):
                 events += self._happen(happened, now)
-            self._follow(reply, now)
-            placed = self._give_out(poll, now)
-        self._peer.answer(now, waits=self._requests.is_waiting)
+            is_over = self._follow(reply, now)
+            if is_over and peer.teardown is _NONE and not (events or self._motion.expected):
+                # All that this changes is until when what answers counts as there.
+                self.rests = self._rested
+            if poll.may_end and (ended := poll.ended()):
+                placed = self._give_out(ended, poll, now)
+        peer.answer(now, waits=bool(requests.outstanding))
         return placed
 
-    def _follow(self, reply: SensorReply, now: float) -> None:
-        """Note whether the simulation runs, or was reset, as a reply that was seen shows it."""
+    def _follow(self, reply: SensorReply, now: float) -> bool:
+        """
+        Note whether the simulation runs, or was reset, as a reply that was seen shows it.
+
+        Return whether it shows all: nothing is polled sooner.
+        """
+        peer = self._peer
         if reply.command in RESTLESS:
-            self._motion.on_reply(reply.command, self._peer.has_changed, now)
-        if self._peer.hurries:
-            self._peer.hurries = False
+            self._motion.on_reply(reply.command, peer.has_changed, now)
+        if not (peer.hurries or peer.in_doubt or peer.was_reset or now < peer.resets_until):
+            return True
+        if peer.hurries:
+            peer.hurries = False
             self._requests.hurry(now)
-        elif self._peer.in_doubt or self._peer.resets(now):
+        elif peer.in_doubt or now < peer.resets_until:
             self._requests.hurry(now + _SOON)
-        if self._peer.was_reset:
-            self._peer.was_reset = False
+        if peer.was_reset:
+            peer.was_reset = False
             self._motion.reset(now)
             self.forget_controls(now)
+        return False
 
-    def _give_out(self, poll: SensorPoll, now: float) -> list[Telemetry]:
-        if not (ended := poll.ended()):
-            return []
+    def _give_out(
+        self, ended: Sequence[tuple[str, Mapping[Command, SensorReply]]], poll: SensorPoll,
+        now: float,
+    ) -> list[Telemetry]:
         return [
             self._telemetry(name, replies) for name, replies in ended
             if name != WATCH and self._is_news(name, poll.sent_at)
@@ -359,12 +376,15 @@ class FdmdataSession(Session):
             self._requests.give_up(now)
             if not self._peer.silence:
                 self._give_back(now)
-            self._expired += self._motion.ended(self._peer.silence, now)
+            if self._motion.expected:
+                self._expired += self._motion.ended(self._peer.silence, now)
         if self.leaving:
             self._leave(now)
-        outgoing: list[Outgoing] = [(CONTROLS_CHANNEL, data) for data in self._outbox]
-        self.statistics.controls += len(self._outbox)
-        self._outbox.clear()
+        outgoing: list[Outgoing] = []
+        if self._outbox:
+            outgoing += [(CONTROLS_CHANNEL, data) for data in self._outbox]
+            self.statistics.controls += len(self._outbox)
+            self._outbox.clear()
         outgoing += self._requests.closed()
         if self._peer.state is not _OFF:
             outgoing += self._ask(now)
@@ -372,9 +392,10 @@ class FdmdataSession(Session):
 
     def _give_back(self, now: float) -> None:
         """Send what is being given back, if it is due."""
-        controls = self._overrides.due(now, self.release_timeout)
-        if controls is not None:
-            self._outbox.append(fdmdata.encode(controls))
+        if self._overrides.giving:
+            controls = self._overrides.due(now, self.release_timeout)
+            if controls is not None:
+                self._outbox.append(fdmdata.encode(controls))
 
     def _leave(self, now: float) -> None:
         """Go on giving back; end when all of it was shown, or repeated for long enough."""

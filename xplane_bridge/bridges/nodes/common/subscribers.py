@@ -217,6 +217,16 @@ class Subscribers:
         return False
 
 
+def subscription_count(publisher: Any) -> Callable[[], int]:
+    """
+    Return what says how many subscriptions a publisher is matched with, without rclpy's calls.
+
+    Only for as long as the publisher is there.
+    """
+    count: Callable[[], int] = publisher.handle.get_subscription_count
+    return count
+
+
 class _Count:
     __slots__ = ('messages',)
 
@@ -239,12 +249,20 @@ class Published:
         count = self._counts[publisher] = _Count()
         # The link's thread and the executor may both publish.
         lock = threading.Lock()
+        # What rclpy does with bytes, without its calls.
+        handle, publish_bytes = publisher.handle, publisher.handle.publish_raw
+        is_managed = hasattr(publisher, 'is_activated')
 
         def publish(message: Any) -> None:
             with lock:
-                if getattr(publisher, 'is_activated', True):
+                if is_managed and not publisher.is_activated:
+                    return
+                if type(message) is bytes:
+                    with handle:
+                        publish_bytes(message)
+                else:
                     Publisher.publish(publisher, message)
-                    count.messages += 1
+                count.messages += 1
 
         publisher.publish = publish
 

@@ -89,11 +89,6 @@ def check_control(name: str, value: float) -> None:
         raise ValueError(f'{name} {value:g} is not in {low:g} .. {high:g}')
 
 
-def fill_controls(message: FlightControls, controls: Controls) -> None:
-    """Copy controls that are not None into a message."""
-    CONTROLS_MASK.fill(message, {name: getattr(controls, name) for name in CONTROLS})
-
-
 def control_numbers(controls: Controls) -> tuple[float, ...]:
     """Return the numbers of FlightControls in order: the mask, and NaN for what is None."""
     fields = 0

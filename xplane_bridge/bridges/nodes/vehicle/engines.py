@@ -23,11 +23,13 @@ from typing import Any
 from xplane_bridge.bridges.conversions.masks import Mask
 from xplane_bridge.bridges.conversions.vehicle import EngineControls
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
+from xplane_bridge.bridges.nodes.vehicle.templates import Template
 from xplane_bridge.msg import EngineControls as EngineMessage
 
 ENGINE_CONTROLS = EngineControls.__slots__
 ENGINES_MASK = Mask(EngineMessage)
 _BITS = {name: ENGINES_MASK.sum_of((name,)) for name in ENGINE_CONTROLS}
+_ALL_BITS = ENGINES_MASK.sum_of(ENGINE_CONTROLS)
 
 # X-Plane 12 has the most.
 MOST_ENGINES = 16
@@ -59,15 +61,43 @@ def checked_engines(message: EngineMessage, *, clamp: bool = False) -> EngineCon
     return EngineControls(**given)
 
 
-def fill_engines(message: EngineMessage, engines: EngineControls) -> None:
-    """Copy what is known into a message; the other arrays become empty."""
-    fields = 0
-    for name in ENGINE_CONTROLS:
-        values = getattr(engines, name)
-        setattr(message, name, array('d', values or ()))
-        if values:
-            fields |= _BITS[name]
-    message.fields = fields
+class EngineReport:
+    """
+    The message engines, in a frame.
+
+    Where all of an aircraft's engines are known it is prepared for their number, as templates are;
+    that changes with the aircraft only.
+    """
+
+    def __init__(self, frame: str) -> None:
+        self._message = EngineMessage()
+        self._message.header.frame_id = frame
+        self._sizes: tuple[int, ...] = ()
+        self._template: Template | None = None
+
+    def filled(self, stamp: tuple[int, int], engines: EngineControls) -> Any:
+        """Return it with what is known, for publish() before the next; other arrays are empty."""
+        throttle, mixture, propeller = engines.throttle, engines.mixture, engines.propeller
+        if throttle and mixture and propeller:
+            sizes = len(throttle), len(mixture), len(propeller)
+            if self._template is None or sizes != self._sizes:
+                self._sizes = sizes
+                self._fill(engines)
+                self._template = Template(
+                    self._message, 'header.stamp', 'fields', *ENGINE_CONTROLS)
+            return self._template.filled(*stamp, _ALL_BITS, *throttle, *mixture, *propeller)
+        self._message.header.stamp.sec, self._message.header.stamp.nanosec = stamp
+        self._fill(engines)
+        return self._message
+
+    def _fill(self, engines: EngineControls) -> None:
+        fields = 0
+        for name in ENGINE_CONTROLS:
+            values = getattr(engines, name)
+            setattr(self._message, name, array('d', values or ()))
+            if values:
+                fields |= _BITS[name]
+        self._message.fields = fields
 
 
 class EngineGate:

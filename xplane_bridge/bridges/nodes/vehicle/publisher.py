@@ -33,12 +33,13 @@ from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.geoid import msl_to_ellipsoid, Undulation, undulation_source
 from xplane_bridge.bridges.conversions.odom_frame import OdomFrame
 from xplane_bridge.bridges.conversions.topics import AIR, AIR_TOPICS, VEHICLE
-from xplane_bridge.bridges.conversions.vehicle import Air, air_numbers, VehicleState
+from xplane_bridge.bridges.conversions.vehicle import air_numbers, VehicleState
 from xplane_bridge.bridges.nodes.common.base import BaseParameters, BridgeNode, CaptureParameters
 from xplane_bridge.bridges.nodes.common.latched import LATCHED
+from xplane_bridge.bridges.nodes.common.subscribers import subscription_count
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.bridges.nodes.vehicle.controls import CommandParameters, control_numbers
-from xplane_bridge.bridges.nodes.vehicle.engines import fill_engines
+from xplane_bridge.bridges.nodes.vehicle.engines import EngineReport
 from xplane_bridge.bridges.nodes.vehicle.plausibility import make_gate
 from xplane_bridge.bridges.nodes.vehicle.templates import AirTopics, Template
 from xplane_bridge.bridges.nodes.vehicle.transforms import (
@@ -140,7 +141,8 @@ class VehiclePublisher:
     ) -> None:
         self.plausibility = make_gate(node, prefix)
         self._topics = topics
-        self._publishers: dict[str, Any] = {}
+        # How many subscribers each has, asked for before each message.
+        self._counts: dict[str, Callable[[], int]] = {}
         self._undulation = undulation or make_undulation(parameters)
         self._odom_frame = OdomFrame(
             LocalFrame(*map(float, parameters.datum)) if parameters.datum else None)
@@ -155,8 +157,9 @@ class VehiclePublisher:
         def publisher(kind: type, topic: str, qos: QoSProfile | int = 10) -> Any:
             if topic not in topics:
                 return None
-            self._publishers[topic] = node.make_publisher(kind, prefix + topic, qos)
-            return self._publishers[topic]
+            made = node.make_publisher(kind, prefix + topic, qos)
+            self._counts[topic] = subscription_count(made)
+            return made
 
         self._fix_publisher = publisher(NavSatFix, 'fix')
         self._velocity_publisher = publisher(TwistWithCovarianceStamped, 'fix_velocity')
@@ -172,7 +175,7 @@ class VehiclePublisher:
         self._controls_publisher = publisher(FlightControls, 'controls')
         self._engines_publisher = publisher(EngineControls, 'engines')
         self._air_topics = AirTopics(node, prefix, topics)
-        self._publishers |= self._air_topics.publishers
+        self._counts |= self._air_topics.counts
         self._air_topics.place(frame(parameters.base_frame), frame(parameters.enu_frame))
 
         self._make_messages(parameters, frame)
@@ -220,8 +223,7 @@ class VehiclePublisher:
         controls = FlightControls()
         controls.header.frame_id = frame(parameters.base_frame)
         self._controls = Template(controls, 'header.stamp', 'fields', *CONTROLS)
-        self._engines = EngineControls()
-        self._engines.header.frame_id = controls.header.frame_id
+        self._engines = EngineReport(controls.header.frame_id)
 
     def _make_odom(self, parameters: TopicParameters, frame: Callable[[str], str]) -> None:
         """Create odom, and the headers of the transforms."""
@@ -249,10 +251,7 @@ class VehiclePublisher:
 
     def subscribed(self) -> set[str]:
         """Return those of the topics that have subscribers."""
-        return {
-            topic for topic, publisher in self._publishers.items()
-            if publisher.get_subscription_count()
-        }
+        return {topic for topic, count in self._counts.items() if count()}
 
     def publish_fix(
         self, latitude_deg: float, longitude_deg: float, altitude_msl: float, stamp_ns: int
@@ -269,7 +268,7 @@ class VehiclePublisher:
         self._fix_publisher.publish(self._fix.filled(
             *divmod(stamp_ns, SECOND_NS), latitude_deg, longitude_deg, height))
 
-    def publish(
+    def publish(  # noqa: C901 -- a branch for each topic
         self, state: VehicleState, stamp_ns: int, topics: Collection[str] | None = None
     ) -> None:
         """
@@ -284,45 +283,38 @@ class VehiclePublisher:
         if 'fix' in topics:
             self.publish_fix(
                 state.latitude_deg, state.longitude_deg, state.altitude_msl, stamp_ns)
-        stamp = divmod(stamp_ns, SECOND_NS)
+        counts, stamp = self._counts, divmod(stamp_ns, SECOND_NS)
         if self._enu_transforms is not None and state.orientation is not None:
             # Before the messages that need it.
             _write_stamp(self._enu_header, stamp)
             self._enu_transforms.publish(
                 self._enu_header, self._enu_frame, (0.0, 0.0, 0.0),
                 axes.conjugate(state.orientation))
-        if 'imu/data' in topics and self._imu_publisher.get_subscription_count():
+        if 'imu/data' in topics and counts['imu/data']():
             self._publish_imu(state, stamp)
         if 'air_data' in topics and state.air is not None:
-            self._publish_air(state.air, stamp_ns)
+            if counts['air_data']():
+                self._air_publisher.publish(self._air.filled(*stamp, *air_numbers(state.air)))
+            self._air_topics.publish(state.air, stamp_ns)
         if (
             'controls' in topics and state.controls is not None
-            and self._controls_publisher.get_subscription_count()
+            and counts['controls']()
         ):
             self._controls_publisher.publish(
                 self._controls.filled(*stamp, *control_numbers(state.controls)))
         # Last: the largest.
         if (
             'engines' in topics and state.engines is not None
-            and self._engines_publisher.get_subscription_count()
+            and counts['engines']()
         ):
-            _write_stamp(self._engines.header, stamp)
-            fill_engines(self._engines, state.engines)
-            self._engines_publisher.publish(self._engines)
+            self._engines_publisher.publish(self._engines.filled(stamp, state.engines))
         if (
             'fix_velocity' in topics and state.velocity is not None
-            and self._velocity_publisher.get_subscription_count()
+            and counts['fix_velocity']()
         ):
             self._velocity_publisher.publish(self._velocity.filled(*stamp, *state.velocity))
         if 'odom' in topics:
             self._publish_odom(state, stamp)
-
-    def _publish_air(self, air: Air, stamp_ns: int) -> None:
-        """Publish air_data, and what of it somebody wants as standard messages."""
-        if self._air_publisher.get_subscription_count():
-            self._air_publisher.publish(
-                self._air.filled(*divmod(stamp_ns, SECOND_NS), *air_numbers(air)))
-        self._air_topics.publish(air, stamp_ns)
 
     def _publish_imu(self, state: VehicleState, stamp: _Stamp) -> None:
         """Publish imu/data; values unknown now are marked by -1 (Imu.msg), not by old values."""
@@ -359,7 +351,7 @@ class VehiclePublisher:
         datum = self._odom_frame.start(*place)
         if not self._datum_sent:
             self._publish_datum(datum, stamp)
-        if self._odom_transforms is None and not self._odom_publisher.get_subscription_count():
+        if self._odom_transforms is None and not self._counts['odom']():
             return
         position, orientation = self._odom_frame.pose(*place, state.orientation)
         velocity, rates = state.velocity, state.angular_velocity

@@ -37,6 +37,7 @@ from xplane_bridge.bridges.conversions.covariances import diagonal, UNKNOWN_VARI
 from xplane_bridge.bridges.conversions.topics import AIR_TOPICS
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
+from xplane_bridge.bridges.nodes.common.subscribers import subscription_count
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.common.units import kelvin_to_celsius
 
@@ -76,7 +77,8 @@ class Template:
     A message that is published with other numbers each time; the rest of it never changes.
 
     ``slots`` are the fields that change, in the order of the message's definition, such as
-    'latitude' or 'pose.covariance'; a message within the message stands for all its fields.
+    'latitude' or 'pose.covariance'; a message within the message stands for all its fields. A
+    sequence of numbers, unless it is empty, is an array of that length.
     Reading a sample back verifies that each number is where it belongs. If not, because this
     middleware serialises otherwise, ``is_packed`` is False and messages are filled as usual.
     """
@@ -88,8 +90,9 @@ class Template:
             raise ValueError(f'{type(message).__name__}: no numbers in {", ".join(missing)}')
         self._fields = [
             field for field in self._fields if any(_is_in(field, slot) for slot in slots)]
-        self._buffer = bytearray(serialize_message(message))
-        self._groups = _groups(self._fields, _BYTE_ORDERS.get(bytes(self._buffer[:4]), '='))
+        serialized = serialize_message(message)
+        layout, self._values, self._places = _layout(serialized, self._fields)
+        self._pack = layout.pack
         self.is_packed = True
         self.is_packed = self._is_verified()
 
@@ -98,17 +101,17 @@ class Template:
         if not self.is_packed:
             _assign(self._message, self._fields, numbers)
             return self._message
-        buffer = self._buffer
-        for pack_into, offset, begin, end in self._groups:
-            pack_into(buffer, offset, *numbers[begin:end])
-        return bytes(buffer)
+        values = self._values
+        for place, given in self._places:
+            values[place] = numbers[given]
+        return self._pack(*values)
 
     def _is_verified(self) -> bool:
         """Return whether a reader finds each number in its field, and the rest unchanged."""
-        if self._fields[-1].end > len(self._buffer):
+        if not self._places:
             return False
         kind = type(self._message)
-        expected = deserialize_message(bytes(self._buffer), kind)
+        expected = deserialize_message(serialize_message(self._message), kind)
         # All different, and exact in every type.
         sample = [
             (float if field.code in 'fd' else int)(number)
@@ -123,7 +126,7 @@ def _is_in(field: _Field, slot: str) -> bool:
 
 
 def _fields(message: Any) -> list[_Field]:
-    """Return the numeric fields of a message in order, up to the first of variable length."""
+    """Return the numeric fields of a message in order, up to the first of another kind."""
     found: list[_Field] = []
 
     def walk(part: Any, path: str, offset: int) -> int:
@@ -135,15 +138,18 @@ def _fields(message: Any) -> list[_Field]:
                 # Its length, the text, and a NUL.
                 offset = _aligned(offset, 4) + 4 + len(value.encode()) + 1
             else:
-                # 'double', or 'double[9]'.
+                # 'double', 'double[9]', or 'sequence<uint8>', whose length comes before it.
                 base, _, size = kind.rstrip(']').partition('[')
+                if kind.startswith('sequence<') and len(value):
+                    base, size = kind[len('sequence<'):-1], len(value)
+                    offset = _aligned(offset, 4) + 4
                 code = _CODES[base]
                 offset = _aligned(offset, struct.calcsize(code))
                 found.append(_Field(path + name, code, int(size or 0), offset))
                 offset = found[-1].end
         return offset
 
-    # A sequence or another kind of string: what follows it has no fixed place.
+    # An empty sequence, one of messages, or another kind of string: what follows it is not found.
     with contextlib.suppress(KeyError):
         walk(message, '', _ENCAPSULATION)
     return found
@@ -154,23 +160,34 @@ def _aligned(offset: int, size: int) -> int:
     return offset + (_ENCAPSULATION - offset) % size
 
 
-def _groups(
-    fields: Sequence[_Field], order: str
-) -> list[tuple[Callable[..., None], int, int, int]]:
-    """Return what writes adjacent numbers at once, at which offset, and which of all numbers."""
-    groups: list[list[_Field]] = []
+def _layout(
+    serialized: bytes, fields: Sequence[_Field]
+) -> tuple[struct.Struct, list[Any], list[tuple[slice, slice]]]:
+    """
+    Return a message as one struct, what is in it, and where in that which of all numbers belong.
+
+    Between adjacent numbers are bytes that never change. There are no places where the message is
+    too short for its fields.
+    """
+    codes = _BYTE_ORDERS.get(serialized[:_ENCAPSULATION], '=')
+    values: list[Any] = []
+    places: list[tuple[slice, slice]] = []
+    if fields[-1].end > len(serialized):
+        return struct.Struct(codes), values, places
+    end = begin = 0
     for field in fields:
-        if groups and groups[-1][-1].end == field.offset:
-            groups[-1].append(field)
-        else:
-            groups.append([field])
-    found, begin = [], 0
-    for group in groups:
-        layout = struct.Struct(order + ''.join(f'{field.count}{field.code}' for field in group))
-        end = begin + sum(field.count for field in group)
-        found.append((layout.pack_into, group[0].offset, begin, end))
-        begin = end
-    return found
+        if not end or field.offset > end:
+            values.append(serialized[end:field.offset])
+            codes += f'{field.offset - end}s'
+            places.append((slice(len(values), len(values)), slice(begin, begin)))
+        codes += f'{field.count}{field.code}'
+        values += [0] * field.count
+        begin += field.count
+        place, given = places[-1]
+        places[-1] = slice(place.start, len(values)), slice(given.start, begin)
+        end = field.end
+    values.append(serialized[end:])
+    return struct.Struct(f'{codes}{len(serialized) - end}s'), values, places
 
 
 def _assign(message: Any, fields: Sequence[_Field], numbers: Sequence[float]) -> None:
@@ -219,15 +236,18 @@ class AirTopics:
     """
     Publishes those of AIR_TOPICS that are in ``topics``, each while somebody subscribes.
 
+    ``counts`` say how many do.
     What is unknown is not published.
     """
 
     def __init__(
         self, node: BridgeNode[Any], prefix: str = '', topics: Collection[str] = AIR_TOPICS
     ) -> None:
-        self.publishers: Mapping[str, Any] = {
+        self._publishers: Mapping[str, Any] = {
             topic: node.make_publisher(kind, prefix + topic)
             for topic, (kind, *_) in _KINDS.items() if topic in topics}
+        self.counts = {
+            topic: subscription_count(one) for topic, one in self._publishers.items()}
         # Nobody subscribes, by the stamps: so long publish() does nothing.
         self._idle_from = self._idle_until = 0
         self._frames: tuple[str, str] | None = None
@@ -238,7 +258,7 @@ class AirTopics:
         if (body, axes) == self._frames:
             return
         self._frames = body, axes
-        for topic in self.publishers:
+        for topic in self._publishers:
             kind, changing, _ = _KINDS[topic]
             message = kind()
             message.header.frame_id = body
@@ -253,12 +273,12 @@ class AirTopics:
         if self._idle_from < stamp_ns < self._idle_until:
             return
         has_subscribers = False
-        for topic, publisher in self.publishers.items():
-            if publisher.get_subscription_count():
+        for topic, count in self.counts.items():
+            if count():
                 has_subscribers = True
                 numbers = _KINDS[topic][2](air)
                 if numbers is not None:
-                    publisher.publish(self._templates[topic].filled(
+                    self._publishers[topic].publish(self._templates[topic].filled(
                         *divmod(stamp_ns, SECOND_NS), *numbers))
         self._idle_from = stamp_ns
         self._idle_until = stamp_ns if has_subscribers else stamp_ns + _LOOK_AGAIN

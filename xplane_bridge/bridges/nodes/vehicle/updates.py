@@ -37,6 +37,7 @@ class Updates:
         self, topics: Collection[str], complete: Callable[[int, Mapping[str, Any]], None]
     ) -> None:
         self._topics = topics
+        self._count = len(topics)
         self._complete = complete
         self._incomplete: dict[int, dict[str, Any]] = {}
 
@@ -52,7 +53,7 @@ class Updates:
         """Keep a message until its update is complete."""
         update = self._incomplete.setdefault(stamp, {})
         update[topic] = message
-        if len(update) < len(self._topics):
+        if len(update) < self._count:
             if len(self._incomplete) > _INCOMPLETE:
                 del self._incomplete[next(iter(self._incomplete))]
             return

@@ -96,10 +96,12 @@ class Cockpits:
 
     def on_game_event(self, event: Any) -> None:
         """Pass on what concerns cockpits; in the thread of the game's link."""
+        if not self._cockpits:
+            return
         if isinstance(event, Shared):
             for cockpit in self._cockpits:
                 cockpit.link.call(cockpit.session.forward, event.name, event.packet)
-        elif isinstance(event, _NEWS) and self._cockpits:
+        elif isinstance(event, _NEWS):
             with self._node.link.lock:
                 presence = self._node.session.presence
             if presence != self._presence:

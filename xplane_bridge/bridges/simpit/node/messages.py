@@ -17,23 +17,28 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass
 import math
 from typing import Any
+
+from rclpy.qos import DurabilityPolicy
 
 from xplane_bridge.bridges.conversions.masks import Mask
 from xplane_bridge.bridges.conversions.plausibility import attitude_fault
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.stamps import write_stamp
+from xplane_bridge.bridges.nodes.common.subscribers import subscription_count
 from xplane_bridge.bridges.nodes.vehicle.controls import CONTROLS_MASK
 from xplane_bridge.bridges.nodes.vehicle.plausibility import make_gate
-from xplane_bridge.bridges.nodes.vehicle.templates import AirTopics
+from xplane_bridge.bridges.nodes.vehicle.templates import AirTopics, Template
 from xplane_bridge.bridges.simpit import conversion as conversions
 from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.simpit.node.topics import (
     AIR_DATA,
     AIR_PARTS,
+    Copied,
     IN_FLIGHT,
     IN_FORCE,
     JOINED,
@@ -45,19 +50,45 @@ from xplane_bridge.bridges.simpit.node.topics import (
 )
 from xplane_bridge.bridges.simpit.protocol import Profile, SimpitMessage
 from xplane_bridge.bridges.simpit.session import registrable, Telemetry
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.msg import SimpitAxes
 
 AXES_MASK = Mask(SimpitAxes)
 
 
+@dataclass(frozen=True, slots=True)
+class _MadeTopic:
+    """
+    A topic's publisher and its one message.
+
+    ``count`` says how many subscribe; what is kept for those that subscribe later is published
+    without any. Where only numbers change, ``template`` is the message serialised, and ``values``
+    are these numbers.
+    """
+
+    publisher: Any
+    message: Any
+    has_header: bool
+    count: Callable[[], int]
+    is_kept: bool
+    template: Template | None = None
+    values: Callable[[SimpitMessage], list[Any]] | None = None
+
+
 class Publisher:
-    """Publishers of one simpit_node, in ``frame``, for the requested channels."""
+    """
+    Publishers of one simpit_node, in ``frame``, for the requested channels.
+
+    What nobody subscribes to is neither converted nor published, unless it is kept.
+    """
 
     def __init__(self, node: BridgeNode[Any], frame: str) -> None:
         self._node = node
         self._frame = frame
-        # By topic: the publisher, its one message, and whether that has a header.
-        self._outputs: dict[str, tuple[Any, Any, bool]] = {}
+        # By topic.
+        self._outputs: dict[str, _MadeTopic] = {}
+        # Messages of raw packets, by the size of their payload.
+        self._packets: dict[int, Template] = {}
         self._air_topics: AirTopics | None = None
         self._make(PACKETS)
         self.plausibility = make_gate(node)
@@ -94,11 +125,11 @@ class Publisher:
         While there is no ``stamp_ns`` the last packet of each channel waits for one: many are sent
         only on change.
         """
-        key = next(iter(event.values), None) or str(event.packet and event.packet.channel)
-        if stamp_ns is None:
-            self._held[key] = event
-            return
-        if self._held:
+        if stamp_ns is None or self._held:
+            key = next(iter(event.values), None) or str(event.packet and event.packet.channel)
+            if stamp_ns is None:
+                self._held[key] = event
+                return
             self._held.pop(key, None)
             held, self._held = self._held, {}
             for earlier in held.values():
@@ -109,11 +140,11 @@ class Publisher:
         """Publish whether the game is in the flight scene, if that is requested and new."""
         if IN_FLIGHT.name not in self._outputs:
             return
-        publisher, out, _ = self._outputs[IN_FLIGHT.name]
-        if IN_FLIGHT.name not in self._said or out.data != in_flight:
-            out.data = in_flight
+        output = self._outputs[IN_FLIGHT.name]
+        if IN_FLIGHT.name not in self._said or output.message.data != in_flight:
+            output.message.data = in_flight
             self._said.add(IN_FLIGHT.name)
-            publisher.publish(out)
+            output.publisher.publish(output.message)
 
     def withdraw(self, stamp_ns: int | None) -> None:
         """Reset latched topics of a vessel that is gone."""
@@ -135,17 +166,22 @@ class Publisher:
         for name, fields in withdrawn().items():
             if name in said:
                 for field, value in fields.items():
-                    setattr(self._outputs[name][1], field, value)
-                self._send(name, stamp_ns)
+                    setattr(self._outputs[name].message, field, value)
+                self._send(self._outputs[name], stamp_ns)
 
     def _publish_packet(self, event: Telemetry, stamp_ns: int) -> None:
         for name, message in event.values.items():
             self._publish_meaning(name, message, {**event.beside, name: message}, stamp_ns)
-        if event.packet is not None:
-            _, out, _ = self._outputs[PACKETS.name]
-            out.channel = event.packet.channel
-            out.payload = array('B', event.packet.payload)
-            self._send(PACKETS.name, stamp_ns)
+        output = self._outputs[PACKETS.name]
+        if event.packet is not None and (output.is_kept or output.count()):
+            channel, payload = event.packet.channel, event.packet.payload
+            size = len(payload)
+            if size not in self._packets:
+                output.message.payload = array('B', payload)
+                self._packets[size] = Template(
+                    output.message, 'header.stamp', 'channel', *(('payload',) if size else ()))
+            output.publisher.publish(self._packets[size].filled(
+                *divmod(stamp_ns, SECOND_NS), channel, *payload))
 
     def _publish_meaning(
         self, name: str, message: SimpitMessage, joined: Mapping[str, SimpitMessage], stamp_ns: int
@@ -162,7 +198,8 @@ class Publisher:
         topic_of_all = JOINED.get(type(message))
         if topic_of_all is None or topic_of_all.name not in self._outputs:
             return
-        _, out, _ = self._outputs[topic_of_all.name]
+        output = self._outputs[topic_of_all.name]
+        out = output.message
         if isinstance(message, simpit.Airspeed):
             self._fill_air(out, message, joined.get('atmosphere'))
             if self._air_topics is not None:
@@ -173,18 +210,22 @@ class Publisher:
             mask = CONTROLS_MASK if topic_of_all is READ_BACK else AXES_MASK
             mask.fill(out, _axes_in_force(joined))
             self._said.add(topic_of_all.name)
-        self._send(topic_of_all.name, stamp_ns)
+        self._send(output, stamp_ns)
 
     def _publish_alone(self, topic: MessageTopic, message: SimpitMessage, stamp_ns: int) -> None:
         output = self._outputs.get(topic.name)
-        if output is None:
+        if output is None or not (output.is_kept or output.count()):
+            return
+        if output.template is not None and output.values is not None:
+            output.publisher.publish(output.template.filled(
+                *divmod(stamp_ns, SECOND_NS), *output.values(message)))
             return
         try:
-            topic.fill(message, output[1])
+            topic.fill(message, output.message)
         except ValueError:
             return
         self._said.add(topic.name)
-        self._send(topic.name, stamp_ns)
+        self._send(output, stamp_ns)
 
     def _fill_air(self, out: Any, message: simpit.Airspeed, air: SimpitMessage | None) -> None:
         out.indicated_airspeed = self.plausibility.air('indicated_airspeed', message.ias_mps)
@@ -208,15 +249,21 @@ class Publisher:
         publisher = self._node.make_publisher(topic.kind, topic.name, topic.qos)
         message = topic.kind()
         has_header = hasattr(message, 'header')
+        template = values = None
         if has_header:
             message.header.frame_id = self._frame
-        self._outputs[topic.name] = publisher, message, has_header
+            if isinstance(topic.fill, Copied):
+                copied = topic.fill.in_order_of(message)
+                template = Template(message, 'header.stamp', *copied.sources)
+                values = copied.values
+        self._outputs[topic.name] = _MadeTopic(
+            publisher, message, has_header, subscription_count(publisher),
+            publisher.qos_profile.durability != DurabilityPolicy.VOLATILE, template, values)
 
-    def _send(self, name: str, stamp_ns: int) -> None:
-        publisher, out, has_header = self._outputs[name]
-        if has_header:
-            write_stamp(out, stamp_ns)
-        publisher.publish(out)
+    def _send(self, output: _MadeTopic, stamp_ns: int) -> None:
+        if output.has_header:
+            write_stamp(output.message, stamp_ns)
+        output.publisher.publish(output.message)
 
 
 def _known(value: float) -> float | None:

@@ -17,10 +17,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 import math
+from operator import attrgetter
 from typing import Any
 
 from rclpy.qos import QoSProfile
@@ -81,24 +82,43 @@ class MessageTopic:
     qos: QoSProfile | int = 10
 
 
-def _fields(**sources: str) -> Fill:
+class Copied:
     """
-    Return a function that copies fields, by ROS and wire names, converting to ROS units.
+    Copies fields, by ROS and wire names, converting to ROS units.
 
     Fields that older plugins do not send become NaN.
     """
-    items = [
-        (name, source, _FACTORS.get(source.rpartition('_')[2]))
-        for name, source in sources.items()]
 
-    def fill(message: SimpitMessage, out: Any) -> None:
-        for name, source, factor in items:
-            value = getattr(message, source)
+    def __init__(self, sources: Mapping[str, str]) -> None:
+        self.sources = sources
+        self._read = [
+            (attrgetter(source), _FACTORS.get(source.rpartition('_')[2]))
+            for source in sources.values()]
+
+    def values(self, message: SimpitMessage) -> list[Any]:
+        """Return the values of the fields in ROS units, in order."""
+        values = []
+        for read, factor in self._read:
+            value = read(message)
             if factor is not None:
                 value = math.nan if value is None else value * factor
+            values.append(value)
+        return values
+
+    def __call__(self, message: SimpitMessage, out: Any) -> None:
+        """Copy them into a message."""
+        for name, value in zip(self.sources, self.values(message), strict=True):
             setattr(out, name, value)
 
-    return fill
+    def in_order_of(self, kind: Any) -> Copied:
+        """Return the same, in the order of the fields of a message."""
+        return Copied({
+            name: self.sources[name] for name in kind.get_fields_and_field_types()
+            if name in self.sources})
+
+
+def _fields(**sources: str) -> Copied:
+    return Copied(sources)
 
 
 def _airspeed(message: simpit.Airspeed, out: SimpitAirspeed) -> None:

@@ -115,9 +115,16 @@ class Search:
 
     # Reception.
 
-    def feed(self, data: bytes, now: float) -> Iterator[tuple[Framing, Packet]]:
-        """Yield the packets that bytes complete."""
+    def feed(self, data: bytes, now: float) -> Iterable[tuple[Framing, Packet]]:
+        """Return the packets that bytes complete."""
         self._bytes_at = now
+        if len(self.listening) > 1:
+            return self._feed_each(data)
+        # No answer in these bytes can settle on another one.
+        framing, = self.listening
+        return [(framing, packet) for packet in self._decoders[framing].feed(data)]
+
+    def _feed_each(self, data: bytes) -> Iterator[tuple[Framing, Packet]]:
         for framing in self.listening:
             yield from self._of(framing, self._decoders[framing].feed(data))
 

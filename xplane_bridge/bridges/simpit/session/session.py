@@ -26,6 +26,7 @@ from xplane_bridge.bridges.sessions.base import (
     PeerAbsentError,
     PeerState,
     Session,
+    soonest,
     Tickets,
 )
 from xplane_bridge.bridges.sessions.lifetimes import DEFAULT_LIFETIME
@@ -61,6 +62,9 @@ GEAR = 'gear'
 """Among controls: not an axis but an action group, on from 0.5."""
 
 _SURFACES = ('pitch', 'roll', 'yaw')
+
+# For how long packets that ask for nothing need no poll(), in seconds.
+_UNPOLLED = 0.02
 
 # A plugin requests one echo at a time; no more answers than this are queued.
 _MOST_ANSWERS = 32
@@ -136,6 +140,7 @@ class SimpitSession(Session):
         self._release_throttle = release_throttle
         # What the session itself says, before all commands.
         self._urgent: list[bytes] = []
+        self._polled_at = 0.0
         # How much was damaged or lost so far, as far as that shows.
         self._damage = 0
 
@@ -400,16 +405,24 @@ class SimpitSession(Session):
         self, channel: str, data: bytes, sender: Address | None, now: float
     ) -> list[Any]:
         """Process bytes from the port, in pieces of any size; return the resulting events."""
+        peer, rests = self._peer, self.rests
+        self.rests = False
         self.statistics.received += len(data)
-        if not self._peer.listens:
+        if not peer.listens:
             self.statistics.drained += len(data)
             return []
-        events = self._take_packets(self._peer.search.feed(data, now), now)
+        state = peer.state
+        events = self._take_packets(peer.search.feed(data, now), now)
         self._look_for_damage(now)
+        if rests and peer.state is state and not (self._urgent or self._expired):
+            # A plugin may fill the line. What its packets change besides can wait a little.
+            self.rests = True
+            self._deadline = soonest(self._deadline, self._polled_at + _UNPOLLED)
         return events
 
     def poll(self, now: float) -> Sequence[Outgoing]:
         """Return what to send now."""
+        self._polled_at = now
         self._expired += self._take_packets(self._peer.search.expire(now), now)
         if self._peer.settled(now):
             self._expired += self._recognise(now)
@@ -569,7 +582,7 @@ class SimpitSession(Session):
         events: list[Any] = []
         for framing, packet in packets:
             profile = self._peer.profile or FIRST_PROFILE[framing]
-            events += self._receive_one(framing, (profile, packet), None, now)
+            events += super().receive(framing, (profile, packet), None, now)
         return events
 
     def _decode(self, channel: str, data: Any) -> tuple[Packet, SimpitMessage | Packet]:

@@ -139,7 +139,7 @@ class UlyssixSession(Session):
         """Handle one datagram; return its events. While stopped, not even bad ones count."""
         if self._peer.state is _OFF:
             return ()
-        return self._receive_one(channel, data, sender, now)
+        return super().receive(channel, data, sender, now)
 
     def poll(self, now: float) -> Sequence[Outgoing]:
         """Notice silence; there is never anything to send, a thousand times per second."""

@@ -30,10 +30,12 @@ from xplane_bridge.bridges.conversions.topics import AIRFRAME_TOPIC, VEHICLE
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.diagnostics import OK, Status
 from xplane_bridge.bridges.nodes.common.running import run
-from xplane_bridge.bridges.nodes.common.stamps import write_stamp
 from xplane_bridge.bridges.nodes.common.waiting import StampedCommands
-from xplane_bridge.bridges.nodes.vehicle.controls import fill_controls
+from xplane_bridge.bridges.nodes.vehicle.controls import control_numbers
+from xplane_bridge.bridges.nodes.vehicle.templates import Template
 from xplane_bridge.bridges.nodes.vehicle.updates import nanoseconds
+from xplane_bridge.common.controls import CONTROLS
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.path import PathFollower
@@ -290,7 +292,9 @@ class AutopilotNode(BridgeNode[Any]):
         self._commanded_at = 0.0
         self._repeated = 0
         self._heard_at = 0.0
-        self._command = FlightControls()
+        self._prepared = Template(FlightControls(), 'header.stamp', 'fields', *CONTROLS)
+        # The last one, as it is published.
+        self._command: Any = FlightControls()
         self._command_publisher = self.make_publisher(FlightControls, 'command/controls', 1)
         self._telemetry = AutopilotTelemetry(
             self, given.lockstep, given.behind_sensors, self._on_state)
@@ -436,8 +440,8 @@ class AutopilotNode(BridgeNode[Any]):
         else:
             controls = self._cascade.update(measurement, elapsed)
             self._pilot.joystick.follow(controls, elapsed)
-        write_stamp(self._command, stamp)
-        fill_controls(self._command, controls)
+        self._command = self._prepared.filled(
+            *divmod(stamp, SECOND_NS), *control_numbers(controls))
         self._publish_command()
         self._updates += 1
         self._actions.advance(stamp * 1e-9)

@@ -31,6 +31,8 @@ class FaultyLine:
     reordered, which on a line is noise.
     """
 
+    rests = False
+
     def __init__(self, session: SerialSession, faults: Faults) -> None:
         self._session = session
         self._inbound: Path[tuple[str, bytes]] = Path(faults, 'in')

@@ -268,6 +268,8 @@ class PluginSession:
     to 1.4 between simultaneous packets. Raises ValueError for an unknown profile.
     """
 
+    rests = False
+
     def __init__(
         self,
         profile: str,

@@ -298,7 +298,7 @@ class CockpitSession(Session):
                 self._stream.found(framing)
                 self._rest = packet.payload[1:]
             self._peer.heard = True
-            events += self._receive_one(_CHANNEL, packet, None, now)
+            events += super().receive(_CHANNEL, packet, None, now)
             events += self.expired()
         return events
 
