@@ -327,7 +327,7 @@ class RollOut(Phase):
         yaw_rate, rudder = self._steering.update(now, dt, last)
         speed = now.speed_over_ground
         self.has_stopped |= speed < _STOPPED
-        # On a tail wheel a gust would lift it again while it is fast: the main wheels are held down.
+        # On a tail wheel a gust would lift it again while it is fast: the mains are held down.
         is_fast = now.airspeed > _TAIL_DOWN * figures.landing_stall_speed
         wanted = _PINNED if figures.has_tail_wheel and is_fast else figures.rest_pitch
         step = _LOWERING * dt
