@@ -49,7 +49,7 @@ _RESUME_CLIMB = 30.0
 # A flare follows h = h0 exp(-t / T): sink in proportion to the height, above a least one (m/s),
 # and that share of the descent's: who comes fast would float far.
 _FLARE_TIME = 2.5
-_TOUCH_DOWN_SINK, _OF_DESCENT = 0.5, 0.27
+_TOUCH_DOWN_SINK, _OF_DESCENT = 0.5, 0.32
 # So much earlier it begins, as pitch and path answer late (s).
 _FLARE_LEAD = 0.8
 # The nose may be lower than it touches down with, by this per metre of height (rad/m).
