@@ -18,6 +18,7 @@ import errno
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -79,6 +80,17 @@ def test_the_reason_of_a_failed_flight_names_the_file_and_no_folder(plan, tmp_pa
     assert "the policy raised NameError: name 'nothing' is not defined (law.py, line 3)" in (
         row['reason'])
     assert str(tmp_path) not in row['reason']
+
+
+def test_a_flight_that_is_flown_again_for_its_picture_is_announced(
+        plan, tmp_path, monkeypatch, capsys):
+    given, drawn = load(str(plan)), []
+    monkeypatch.setattr(campaign, 'draw', lambda task, path: drawn.append((task.key, path)))
+    key, path = given.task(3).key, tmp_path / 'flight.png'
+    campaign.drawn_by(given)(SimpleNamespace(row={'flight': 3, 'key': key}), path)
+    assert drawn == [(key, path)]
+    assert capsys.readouterr().out == (
+        'flight 3 is among the worst: it is flown again, to be drawn\n')
 
 
 class InThisProcess:
@@ -344,7 +356,7 @@ def test_steps_per_second_are_part_of_what_a_flight_is(plan):
     assert fly(usual)['figure.airframe.physics_rate'] == 120.0
     assert fly(finer)['figure.airframe.physics_rate'] == 240.0
     plan.write_text(plan.read_text().replace('240', '250'))
-    with pytest.raises(PlanError, match='physics_rate: got 250, expected a multiple of 60'):
+    with pytest.raises(PlanError, match='physics_rate: expected a multiple of 60 in .*, got 250'):
         load(str(plan))
 
 

@@ -35,6 +35,7 @@ from xplane_bridge.laboratory.control.policy.observation import FIELDS, INDEX, N
 from xplane_bridge.laboratory.episodes import ID
 from xplane_bridge.laboratory.episodes.environment import FlightEnv
 from xplane_bridge.laboratory.episodes.reward import seen, Step
+from xplane_bridge.laboratory.flights.analysis.quantities import CONTACTS
 from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario import scenario
@@ -73,6 +74,22 @@ def flown(env, seed, steps=60, action=LEVEL_ACTIONS['controls'], **options):
         observation, reward, _, _, _ = env.step(np.array(action))
         found += [observation.tobytes(), reward]
     return found
+
+
+def test_what_touches_the_ground_is_seen_in_each_frame():
+    rolling = scenario.parse('rolling', {
+        'duration': 2.0, 'initial': {'parked': True},
+        'runway': {'heading_deg': 90.0, 'elevation_msl': 430.0, 'length': 1200.0, 'width': 30.0},
+        'events': [{'at': 0.1, 'engage': True}],
+        'criteria': [{'quantity': 'airspeed', 'statistic': 'max', 'at_least': 0.1}]})
+    wheels = []
+    for frames in (1, 12):
+        env = FlightEnv(rolling, frames_per_step=frames, termination=lambda step: '')
+        env.reset(seed=1)
+        for _ in range(60 // frames):
+            env.step(np.array((0.0, 0.0, 0.0, 1.0)))
+        wheels.append(env._flight.history().series[CONTACTS[0]].values.tolist())
+    assert wheels[0] == wheels[1]
 
 
 def test_frames_flown_in_one_go_are_those_flown_one_by_one(short):

@@ -19,6 +19,7 @@ import os
 import signal
 import subprocess
 import sys
+from time import monotonic, process_time
 
 import pytest
 
@@ -271,14 +272,32 @@ def test_a_worker_that_ends_in_flight_names_the_environment(vector):
     # More than a pipe takes before it is read.
     lambda envs: envs.set_attr('level', 'x' * 10**6)], ids=['a step', 'a long message'])
 def test_a_worker_that_hangs_is_named(vector, do):
-    # A reset before it takes a part of that on a busy machine.
-    envs = vector(timeout=4.0)
+    envs = vector(timeout=1.5)
     envs.reset(seed=1)
     processes = envs._workers._processes
     os.kill(processes[0].pid, signal.SIGSTOP)
-    with pytest.raises(WorkerError, match=r'^worker 0 \(.*0 to 1\) has not answered for 4 s'):
+    with pytest.raises(WorkerError, match=r'^worker 0 \(.*0 to 1\) has not answered for 1.5 s'):
         do(envs)
     assert not any(process.is_alive() for process in processes)
+
+
+def busy(_):
+    """Take 0.8 s of a processor."""
+    end = process_time() + 0.8
+    while process_time() < end:
+        pass
+    return 1.0
+
+
+def test_waiting_for_a_processor_is_no_fault_of_an_environment(vector):
+    envs = vector(num_envs=3, workers=3, timeout=1.2, reward=busy)
+    envs.reset(seed=1)
+    core = {min(os.sched_getaffinity(0))}
+    for process in envs._workers._processes:
+        os.sched_setaffinity(process.pid, core)
+    begin = monotonic()
+    envs.step(np.tile(LEVEL_FLIGHT, (3, 1)))
+    assert monotonic() - begin > 2.0
 
 
 def test_what_cannot_be_flown_starts_no_process():

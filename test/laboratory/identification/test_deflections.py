@@ -120,7 +120,7 @@ def test_surfaces_of_the_other_form_are_accounted_for_and_not_told():
     assert fit.beside[Derivative('C_L', 'aileron')].value == pytest.approx(-0.5, rel=0.07)
     told = lines(found)
     assert '  what aileron does to it besides is accounted for' in told
-    assert '  by the deflection of elevator, in rad: not where commanded' in told
+    assert '  by the deflection of elevator, in rad: not by the command' in told
     assert not any('delta_a' in line for line in told)
     assert as_mapping(found)['forms']['longitudinal']['accounted_for'] == ['aileron']
     # Foretold is what was flown, with what the ailerons did.
@@ -213,7 +213,7 @@ def test_its_linear_model_is_not_for_a_controller(fighter, tmp_path, capsys):
         '--write-aircraft', str(tmp_path / 'mine')]) == command.NOT_IDENTIFIED
     said = capsys.readouterr()
     assert re.search(r'C_m_q +-\d', said.out)
-    assert 'by the deflection of elevator, in rad: not where commanded' in said.out
+    assert 'by the deflection of elevator, in rad: not by the command' in said.out
     assert 'no aircraft' in said.err
     assert tune.main(['--linear-model', str(tmp_path / 'by_wire_identified_linear.json')]) == 1
     assert 'is by the deflection of the elevator, in rad' in capsys.readouterr().err

@@ -24,6 +24,7 @@ pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
 from xplane_bridge.commands import identify
 from xplane_bridge.laboratory.identification.motion.signals import IdentificationError, SIGNALS
+from xplane_bridge.laboratory.identification.motion.surfaces import with_surfaces
 from xplane_bridge.laboratory.identification.reading.tables import load_map, read_table
 
 MAP = """
@@ -90,6 +91,24 @@ def test_columns_with_the_names_of_signals_need_no_map(tmp_path):
     found = read_table(path)
     np.testing.assert_array_equal(found.values['elevator'], exact.values['elevator'])
     assert not found.has('sideslip')
+
+
+@pytest.mark.parametrize('has_map', [False, True])
+def test_a_deflection_is_enough_without_its_command(tmp_path, has_map):
+    exact = synthetic.longitudinal().measured
+    values = dict(exact.values)
+    for name in ('elevator', 'aileron', 'rudder'):
+        values[f'{name}_deflection'] = 0.4 * values.pop(name)
+    path = written(tmp_path, {'time': exact.times, **values}, 'csv')
+    text = '\n'.join(f'{name}: {{column: {name}}}' for name in ('time', *values))
+    entries = mapped(text, tmp_path) if has_map else None
+    found = with_surfaces(read_table(path, entries))
+    assert found.surfaces == {'elevator', 'aileron', 'rudder'}
+    np.testing.assert_allclose(found.values['elevator'], 0.4 * exact.values['elevator'])
+    del values['rudder_deflection']
+    path = written(tmp_path, {'time': exact.times, **values}, 'csv')
+    with pytest.raises(IdentificationError, match='rudder or rudder_deflection|for rudder_def'):
+        read_table(path, entries)
 
 
 def test_lines_of_units_are_left_out(tmp_path):

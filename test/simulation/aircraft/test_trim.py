@@ -85,6 +85,13 @@ def test_a_climb_takes_more_throttle_and_a_given_throttle_its_own_climb() -> Non
     assert found.flight_path_angle == pytest.approx(0.02, abs=1e-4)
 
 
+@pytest.mark.parametrize('airspeed', [71.0, 77.0, 83.0, 89.0])
+def test_a_throttle_that_was_clipped_to_where_it_changes_nothing_is_searched_for_again(
+        airspeed: float) -> None:
+    throttle = trim(placed('c310', 1900.0, airspeed)).throttle
+    assert 0.3 < throttle < 1.0
+
+
 def test_what_cannot_be_trimmed_is_said() -> None:
     with pytest.raises(TrimError, match=r'forward -\d.* m/s2.*at its stop: .*throttle 1\.00'):
         trim(placed('T37', 3000.0, 110.0), flight_path_angle=0.3)

@@ -139,6 +139,8 @@ def drawn_by(plan: Plan) -> Callable[[OfRow, Path], None]:
         task = plan.task(worst.row['flight'])
         if task.key != worst.row['key']:
             raise ValueError(f'{plan.origin} is another plan by now')
+        print(f'flight {worst.row["flight"]} is among the worst: it is flown again, to be drawn',
+              flush=True)
         draw(task, path)
 
     return drawn

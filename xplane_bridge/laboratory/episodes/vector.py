@@ -58,7 +58,8 @@ class FlightVectorEnv(VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any]]):
     All answers are those of gymnasium's SyncVectorEnv of the same environments, to the last bit.
     ``given`` are the arguments of FlightEnv; each environment has its own copies of them.
     ``autoreset_mode`` is gymnasium's, ``context`` is multiprocessing's way to start a process, and
-    ``timeout`` (s) the time that an environment may take for a step or a reset.
+    ``timeout`` (s) the time that an environment may take for a step or a reset, as its worker gets
+    a processor.
 
     What an environment raises is raised here with its number: ValueError as ValueError, all else
     as RuntimeError; then all are to be reset. If a process ends or does not go on, WorkerError is

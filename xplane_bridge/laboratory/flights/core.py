@@ -22,6 +22,7 @@ rounded here, unless the order names one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -34,6 +35,7 @@ from xplane_bridge.common.timing import FRAME, PHYSICS_RATE
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.policy.action import LEVELS
+from xplane_bridge.laboratory.control.runway.autopilot import Autopilot
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.controller import ControlLaw
 from xplane_bridge.laboratory.flights.core_vehicle import CoreVehicle, Rounding
@@ -83,6 +85,8 @@ class CoreFlight(Flight):
         self._law = law
         self._steppers: dict[str, FrameStepper] = {}
         self._laws: list[ActionLaw] = []
+        # How often each has gone around by itself, as far as it was said.
+        self._broken_off: Counter[str] = Counter()
         self._used = 0.0
 
     @property
@@ -133,7 +137,17 @@ class CoreFlight(Flight):
             apart = self._frames_apart(frames) if self._are_several else frames
             going = self._fly(apart)
             frames -= apart
+        self._say_what_was_broken_off()
         return self._after(going)
+
+    def _say_what_was_broken_off(self) -> None:
+        """Say which landings have gone around since the last time, and why."""
+        for number, (name, vehicle) in enumerate(self.vehicles.items()):
+            law = vehicle.law
+            if isinstance(law, Autopilot) and len(law.broken_off) > self._broken_off[name]:
+                self._broken_off[name] = len(law.broken_off)
+                self._news.of(name, number).say(
+                    f'{self.time:5.1f} s  goes around: {law.broken_off[-1]}')
 
     def _frames_apart(self, frames: int) -> int:
         """Return how many of so many frames each can fly without regard to the others."""

@@ -274,7 +274,7 @@ class CoreVehicle(FlownByLaw):
     def is_open_loop(self) -> bool:
         """Return whether what the law commands is the same, whatever is observed meanwhile."""
         return super().is_open_loop and self._rounding is None and self._sensed is None and (
-            self.collector is None)
+            self.collector is None and self._touched is None)
 
     def fly_on(self, command: Controls, frames: int = 1) -> None:
         """Fly frames with a command; all but the last are measured, and a crash ends them."""

@@ -117,7 +117,7 @@ def _notes(found: Identified) -> list[str]:
             str(one) for one in fit.form.derivatives if one in fit.form.omitted))
     beside = _beside(found)
     if acting := [name for name in fit.form.controls if name in found.surfaces - {*beside}]:
-        shown.append(f'  by the deflection of {" and ".join(acting)}, in rad: not where commanded')
+        shown.append(f'  by the deflection of {" and ".join(acting)}, in rad: not by the command')
     if beside:
         shown.append(f'  what {" and ".join(beside)} does to it besides is accounted for')
     shown += [f'  {control.removesuffix(MAGNITUDE)} does not act the same both ways: its '

@@ -47,9 +47,11 @@ _HIGH = np.array([0.5, 0.3, 1.0, 1.0, 1.0, 1.0])
 _LONGEST = np.array([0.1, 0.1, 0.3, 0.3, 0.3, 0.2])
 _STEP = np.array([1e-4, 1e-4, 2e-3, 2e-3, 2e-3, 2e-3])
 _PATH_ANGLES = (-0.6, 0.6)
-_FIRST_THROTTLE = 0.6
-_FIRST_GLIDE = -0.03
-_FIRST_ANGLE_OF_ATTACK = 0.03
+# Where the search begins, in turn: from one start the throttle may be clipped to where it changes
+# nothing, and the search stays there.
+_FIRST_THROTTLES = (0.6, 0.25, 0.9)
+_FIRST_GLIDES = (-0.03, -0.1, 0.05)
+_FIRST_ANGLES_OF_ATTACK = (0.03, 0.1, 0.0)
 _ITERATIONS = 30
 _HALVINGS = 6
 _SOLVED = 1e-5
@@ -118,10 +120,9 @@ def trim(model: Model, flight_path_angle: float = 0.0, bank: float = 0.0,
     engines = model.reader.engine_count
     search = _TrimSearch(model, flight_path_angle, bank, throttle if engines else math.nan)
     best, left = search.run()
-    steady = search.steady(best, left)
     if over := _beyond(left, _ACCEPTED):
         raise TrimError(f'accelerations left: {over}{search.stops(best)}')
-    return steady
+    return search.steady(best, left)
 
 
 def hold(model: Model, steady: Steady) -> Steady:
@@ -188,16 +189,27 @@ class _TrimSearch:
         self._low, self._high = _LOW.copy(), _HIGH.copy()
         self._names = list(_NAMES)
         self._engines = range(model.reader.engine_count)
-        first = _FIRST_THROTTLE
+        firsts: Sequence[float] = _FIRST_THROTTLES
         if throttle is not None:
             self._names[-1] = 'flight path angle'
             self._low[-1], self._high[-1] = _PATH_ANGLES
-            first = flight_path_angle or _FIRST_GLIDE
-        self._start = np.array([_FIRST_ANGLE_OF_ATTACK, 0.0, 0.0, 0.0, 0.0, first])
+            firsts = (flight_path_angle or _FIRST_GLIDES[0], *_FIRST_GLIDES[1:])
+        self._starts = [np.array([alpha, 0.0, 0.0, 0.0, 0.0, first]) for alpha, first in zip(
+            _FIRST_ANGLES_OF_ATTACK, firsts, strict=True)]
 
     def run(self) -> tuple[_Array, _Array]:
         """Return the best point and its accelerations; the model is left there."""
-        point = self._start
+        found: list[tuple[_Array, _Array]] = []
+        for start in self._starts:
+            point, left = self._run_from(start)
+            if not _beyond(left, _ACCEPTED):
+                return point, left
+            found.append((point, left))
+        point, _ = min(found, key=lambda one: float(np.linalg.norm(one[1])))
+        return point, self._accelerations(point)
+
+    def _run_from(self, point: _Array) -> tuple[_Array, _Array]:
+        """Return the best point that is found from a start, and its accelerations."""
         left = self._accelerations(point)
         for _ in range(_ITERATIONS):
             if np.linalg.norm(left) < _SOLVED:

@@ -143,3 +143,11 @@ def test_a_plants_parameters_have_units():
         'mass', 'cg', 'ixx', 'aero.Clp', 'actuator_rate', 'sensor_delay')}
     assert units == {'mass': 'kg', 'cg': 'm', 'ixx': '', 'aero.Clp': '', 'actuator_rate': '1/s',
                      'sensor_delay': 's'}
+
+
+def test_what_is_declared_in_a_scenario_has_its_unit():
+    names = ('events.4.gust.amplitude', 'events.2.gust.length', 'events.2.chirp.f1',
+             'events.3.expect.settling', 'events.3.expect.overshoot', 'runway.length',
+             'initial.airspeed', 'events.0.change.altitude', 'route.bank_deg', 'events.1.at')
+    assert [parameters.parameter_unit(name) for name in names] == [
+        'm/s', 'm', 'Hz', 's', '', 'm', 'm/s', 'm', 'deg', 's']

@@ -16,6 +16,8 @@
 
 import json
 import re
+import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -201,6 +203,32 @@ def test_a_function_is_told_everything_and_is_limited(program):
     assert observation[0] == -3.0
     with pytest.raises(ValueError, match=rf'an observation has {SIZE} numbers, got shape \(2,\)'):
         found.act(np.zeros(2))
+
+
+def neighbours(folder, number):
+    """Return a policy that imports from its folder; its elevator is that number."""
+    (folder / 'parts').mkdir(parents=True)
+    (folder / 'helper.py').write_text(f'from parts.more import K\nVALUE = K + {number}\n')
+    (folder / 'parts/__init__.py').write_text('')
+    (folder / 'parts/more.py').write_text('K = 0.0\n')
+    (folder / 'mine.py').write_text(
+        'from helper import VALUE\n\ndef act(observation):\n    return VALUE, 0.0, 0.0, 0.5\n')
+    return f'{folder}/mine.py:act'
+
+
+def test_each_policy_imports_what_is_beside_it(tmp_path):
+    path, modules = list(sys.path), set(sys.modules)
+    flown = [load(neighbours(tmp_path / name, number)).act(np.zeros(SIZE))[0]
+             for name, number in (('one', 0.1), ('two', 0.2))]
+    assert flown == [0.1, 0.2]
+    assert sys.path == path
+    assert not {'helper', 'parts', 'parts.more'} & (sys.modules.keys() - modules)
+
+
+def test_a_neighbour_whose_name_another_module_has_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'helper', ModuleType('helper'))
+    with pytest.raises(ValueError, match=r'has helper, and so has this process, from .*: rename'):
+        load(neighbours(tmp_path / 'one', 0.1))
 
 
 def test_a_module_is_found_by_its_name(program, monkeypatch):

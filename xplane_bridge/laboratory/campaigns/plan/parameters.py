@@ -52,12 +52,17 @@ from xplane_bridge.common.fields import (
     read_table,
     REQUIRED,
     Table,
+    table_of,
 )
 from xplane_bridge.common.text import abbreviated
 from xplane_bridge.laboratory.campaigns.plan import normal
 from xplane_bridge.laboratory.campaigns.plan.normal import Normal
 from xplane_bridge.laboratory.flights.scenario import quantities
-from xplane_bridge.laboratory.flights.scenario.events import FAILURES
+from xplane_bridge.laboratory.flights.scenario.events import Expectation, FAILURES
+from xplane_bridge.laboratory.flights.scenario.excitation import INPUT, OWN
+from xplane_bridge.laboratory.flights.scenario.runway import RUNWAY
+from xplane_bridge.laboratory.flights.scenario.scenario import INITIAL, Route
+from xplane_bridge.simulation.aircraft.weather_settings import GUST, SHEAR
 
 Value = float | str
 METHODS = ('random', 'latin_hypercube', 'sobol')
@@ -173,6 +178,13 @@ def parse(name: Any, item: Any) -> PlanParameter:
         high if n == steps - 1 else low + (high - low) * n / (steps - 1) for n in range(steps)))
 
 
+# What is declared in the sections of a scenario's file.
+_SECTIONS: Mapping[str, Table] = {
+    'gust': GUST, 'wind_shear': SHEAR, 'initial': INITIAL, 'runway': RUNWAY,
+    'expect': table_of(Expectation), 'route': table_of(Route), **{
+        kind: {**INPUT, **OWN[kind]} for kind in OWN}}
+
+
 def parameter_unit(name: str) -> str:
     """Return the unit of a parameter; '' where it has none, or none is known."""
     kind, last = name.partition('.')[0], name.rpartition('.')[2]
@@ -182,6 +194,10 @@ def parameter_unit(name: str) -> str:
         return 's'
     if kind == 'wind' or name == 'turbulence.wind':
         return 'm/s'
+    section = name.split('.')[-2] if '.' in name else ''
+    for attribute, one in _SECTIONS.get(section, {}).items():
+        if last == (one.name or attribute):
+            return one.unit
     return quantities.unit_of(last)
 
 

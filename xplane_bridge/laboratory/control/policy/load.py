@@ -30,7 +30,8 @@ start. Of a class an instance is made, without arguments. ONNX files: control.on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 import hashlib
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -238,11 +239,45 @@ def _load_module(path: Path) -> Any:
     # Dataclasses look for their module there.
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with _beside(path.absolute()):
+            spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
         raise ValueError(f'{path} raised {_said(error)}') from error
     return module
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[None]:
+    """
+    Let a file import the modules of its folder, as Python does for a program.
+
+    They are its own: a file of another folder may have neighbours of the same names.
+    """
+    place = path.parent
+    for found in contents.find_python_files(path).values():
+        if found.suffix == PYTHON and found != path and found.is_relative_to(place):
+            _check_is_new(found.relative_to(place).parts[0].removesuffix(PYTHON), place)
+    before = set(sys.modules)
+    sys.path.insert(0, str(place))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(place))
+        for name in sys.modules.keys() - before:
+            if _file_of(name).is_relative_to(place):
+                del sys.modules[name]
+
+
+def _check_is_new(name: str, place: Path) -> None:
+    """Raise ValueError if another module of that name is there already, from somewhere else."""
+    if name in sys.modules and not _file_of(name).is_relative_to(place):
+        raise ValueError(
+            f'{place} has {name}, and so has this process, from {_file_of(name)}: rename one')
+
+
+def _file_of(name: str) -> Path:
+    return Path(getattr(sys.modules[name], '__file__', None) or '/').absolute()
 
 
 def _imported(name: str) -> Any:

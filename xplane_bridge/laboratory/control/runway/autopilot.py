@@ -41,6 +41,7 @@ from xplane_bridge.laboratory.control.runway.phases import (
 )
 from xplane_bridge.laboratory.control.runway.runway import Runway
 from xplane_bridge.laboratory.control.runway.setting import PhaseSetpoint, Setting
+from xplane_bridge.laboratory.control.runway.stability import why_too_long, why_unstable
 from xplane_bridge.laboratory.control.targets import Level, Target
 
 # The altitude by which a runway is flown: corrected by a range finder where that sees it.
@@ -124,6 +125,8 @@ _DECISION, _CLIMBS_TO = 150.0, 300.0
 _TAKES_OFF = (Stand, Roll, Rotate, Climb)
 _APPROACHES = (Approach, Flare)
 _LANDS = (*_APPROACHES, RollOut)
+# So often a landing from a pattern is tried again; then the pattern is flown on.
+_TRIES_AGAIN = 3
 _Begin = Callable[[Measurement, Controls], Phase]
 
 
@@ -137,6 +140,10 @@ class Autopilot(Cascade):
     round, and after a climb altitude and course are held. Any other command ends all of it.
     ``phase`` is the name of what is flown, empty at other levels. A take-off goes on until
     ``is_at_height``, whatever levels off.
+
+    An approach that is not stable below 60 m, or has too little of the runway left, goes around by
+    itself: back into the pattern that it came from, to try again up to three times, else to 300 m.
+    ``broken_off`` says why, of each time since the landing was commanded.
 
     If the altitude is not ``exact`` to a metre, as by sensors, the height above the runway is that
     of a range finder: without one take-offs and landings are refused, and an approach that does
@@ -152,6 +159,9 @@ class Autopilot(Cascade):
         self._climbed: tuple[Setting, float] | None = None
         self._pattern: _Begin | None = None
         self._is_to_land = False
+        # The pattern that is flown, or that it came from.
+        self._circuit: tuple[_Begin, float] | None = None
+        self.broken_off: tuple[str, ...] = ()
         self._replaced = (False, False)
         self._height = Height()
         self.exact = True
@@ -256,6 +266,7 @@ class Autopilot(Cascade):
         def begin(now: Measurement, last: Controls) -> Phase:
             return Pattern(setting, now, last, height, side == LEFT)
 
+        circuit = begin, height
         if isinstance(self._flies, _TAKES_OFF):
             self._pattern = begin
         elif self._flies is None or isinstance(self._flies, (*_APPROACHES, Pattern)):
@@ -268,6 +279,7 @@ class Autopilot(Cascade):
             self._climbed = climbed
         else:
             raise ValueError('pattern: it has landed; command take_off before')
+        self._circuit = circuit
 
     def land(self, runway: Runway) -> None:
         """
@@ -278,6 +290,7 @@ class Autopilot(Cascade):
         now, setting = self._measured(), self._setting(runway)
         self._check_place(now)
         self._check_height('land', now)
+        self.broken_off = ()
         if isinstance(self._flies, Pattern) or self._pattern is not None:
             self._is_to_land = True
             return
@@ -381,8 +394,21 @@ class Autopilot(Cascade):
             following = Approach(flies.setting, now, self._last)
         elif isinstance(flies, Approach) and self._is_blind(now, flies.setting.runway):
             following = Climb(flies.setting, now, _CLIMBS_TO, self._last)
+        elif isinstance(flies, _APPROACHES) and (
+                why := why_unstable(flies.setting, now) if isinstance(flies, Approach)
+                else why_too_long(flies.setting, now)):
+            following = self._go_around(why, flies.setting, now)
         if following is not None:
             self._flies = following
+
+    def _go_around(self, why: str, setting: Setting, now: Measurement) -> Phase:
+        """Return the climb of a landing that is broken off, and what is to follow it."""
+        self.broken_off = (*self.broken_off, why)
+        height = _CLIMBS_TO
+        if self._circuit is not None:
+            self._pattern, height = self._circuit
+            self._is_to_land = len(self.broken_off) <= _TRIES_AGAIN
+        return Climb(setting, now, height, self._last)
 
     def _is_blind(self, now: Measurement, runway: Runway) -> bool:
         """Return whether the height is not known where it must be."""
@@ -427,7 +453,7 @@ class Autopilot(Cascade):
             self._climb_law.engage(now)
             self._pitch_runs = self._throttle_runs = False
         self._flies, self._pattern, self._is_to_land = None, None, False
-        self._climbed = None
+        self._climbed = self._circuit = None
         self._replaced = (False, False)
 
 

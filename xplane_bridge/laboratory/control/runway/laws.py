@@ -46,9 +46,10 @@ _ACCELERATION = 0.6
 _FAST, _CLOSED = 0.08, 0.25
 _RESUME_CLIMB = 30.0
 
-# A flare follows h = h0 exp(-t / T): sink in proportion to the height, above a least one (m/s).
+# A flare follows h = h0 exp(-t / T): sink in proportion to the height, above a least one (m/s),
+# and that share of the descent's: who comes fast would float far.
 _FLARE_TIME = 2.5
-TOUCH_DOWN_SINK = 0.5
+_TOUCH_DOWN_SINK, _OF_DESCENT = 0.5, 0.32
 # So much earlier it begins, as pitch and path answer late (s).
 _FLARE_LEAD = 0.8
 # The nose may be lower than it touches down with, by this per metre of height (rad/m).
@@ -153,12 +154,14 @@ class FlareLaw:
         self._setting = setting
         self._pitch = Integral(now.pitch)
         self._path = climb / max(now.speed, SLOWEST)
+        self._sink = touch_down_sink(-climb)
 
     def update(self, now: Measurement, climb: float, dt: float) -> float:
         """Return the pitch (rad); ``climb`` is the present climb rate."""
         setting = self._setting
         speed = max(now.speed, SLOWEST)
-        sink = max(setting.height(now), 0.0) / _FLARE_TIME + TOUCH_DOWN_SINK
+        ahead = max(setting.height(now) + _FLARE_LEAD * climb, 0.0)
+        sink = ahead / _FLARE_TIME + self._sink
         wanted = -sink / speed
         error = wanted - climb / speed
         return self._pitch.update(
@@ -169,4 +172,9 @@ class FlareLaw:
 
 def flare_height(sink: float) -> float:
     """Return the height (m) at which the flare of a descent (m/s) begins."""
-    return _FLARE_TIME * max(sink - TOUCH_DOWN_SINK, 0.0) + _FLARE_LEAD * sink
+    return _FLARE_TIME * max(sink - touch_down_sink(sink), 0.0) + _FLARE_LEAD * sink
+
+
+def touch_down_sink(sink: float) -> float:
+    """Return the sink rate (m/s) that the flare of a descent (m/s) ends with."""
+    return max(_TOUCH_DOWN_SINK, _OF_DESCENT * sink)

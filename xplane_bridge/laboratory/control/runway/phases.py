@@ -68,6 +68,10 @@ _BRAKES_AFTER, _BRAKES_IN = 0.5, 3.0
 # fully applied they give about so much (m/s2).
 _DECELERATION, _KEPT, _BRAKED = 1.2, 100.0, 6.0
 _SLOW = 0.6
+# Slower than this share of the stall speed a tail is lowered.
+_TAIL_DOWN = 0.75
+# Until then the pitch (rad) is this.
+_PINNED = math.radians(-1.5)
 _STOPPED = 0.3
 _STICK_BACK = 0.6
 
@@ -323,11 +327,13 @@ class RollOut(Phase):
         yaw_rate, rudder = self._steering.update(now, dt, last)
         speed = now.speed_over_ground
         self.has_stopped |= speed < _STOPPED
-        # On a tail wheel it would fly again while it is fast.
-        if not figures.has_tail_wheel or now.airspeed < figures.landing_stall_speed:
-            step = _LOWERING * dt
-            self._pitch += clamp(figures.rest_pitch - self._pitch, -step, step)
-        if rudder is not None:
+        # On a tail wheel a gust would lift it again while it is fast: the mains are held down.
+        is_fast = now.airspeed > _TAIL_DOWN * figures.landing_stall_speed
+        wanted = _PINNED if figures.has_tail_wheel and is_fast else figures.rest_pitch
+        step = _LOWERING * dt
+        self._pitch += clamp(wanted - self._pitch, -step, step)
+        if rudder is not None or (
+                figures.has_tail_wheel and self.setting.height(now) < self.setting.contact):
             self._down += dt
         along, _ = runway.locate(now.east, now.north)
         left = max(runway.length - _KEPT - along, _KEPT)

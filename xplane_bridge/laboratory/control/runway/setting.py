@@ -30,6 +30,8 @@ from xplane_bridge.laboratory.control.runway.runway import Runway
 _MAINS_FIRST = math.radians(0.7)
 # A wheel is on the ground up to this height (m): a range finder is wrong by some centimetres.
 _CONTACT, _CONTACT_BY_SENSORS = 0.1, 0.2
+# Fast, on its main wheels alone, an aircraft is light on its struts (m).
+_LIGHT = 0.05
 # Faster than this (m/s) the course over ground is known by GNSS.
 _COURSE_KNOWN = 5.0
 # Near the ground it banks no more than this (rad), and so much more per metre of height.
@@ -83,7 +85,8 @@ class Setting:
     @property
     def contact(self) -> float:
         """Return the height (m) up to which a wheel is on the ground."""
-        return _CONTACT if self.exact else _CONTACT_BY_SENSORS
+        contact = _CONTACT if self.exact else _CONTACT_BY_SENSORS
+        return contact + self.performance.has_tail_wheel * _LIGHT
 
     def direction(self, now: Measurement) -> float:
         """

@@ -160,7 +160,8 @@ def _read_expression(
 def _no_quantity(name: str) -> str:
     if is_known(name.removesuffix('_deg')):
         return f'{abbreviated(name)} is no angle, so it is never in degrees'
-    return (f'there is no quantity {abbreviated(name)}{did_you_mean(name, known())}; '
+    names = [*known(), *(degrees for one in known() if is_known(degrees := f'{one}_deg'))]
+    return (f'there is no quantity {abbreviated(name)}{did_you_mean(name, names)}; '
             'docs/reference/scenarios.md lists them')
 
 

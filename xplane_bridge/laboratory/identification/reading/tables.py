@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ from xplane_bridge.common.tables.csv_file import CsvFile
 from xplane_bridge.common.tables.parquet import Parquet
 from xplane_bridge.common.text import did_you_mean, printable
 from xplane_bridge.laboratory.identification.motion.signals import (
+    DEFLECTIONS,
     FlightSignals,
     IdentificationError,
     OPTIONAL,
@@ -103,14 +104,16 @@ def read_table(
     optional.require('reading a table', 'pyarrow', extra='export')
     if entries is None:
         entries = {name: SignalSource(name) for name in (_TIME, *SIGNALS)}
-        needed = [name for name in entries if name not in OPTIONAL]
+        needed = None
     else:
         needed = [*entries]
-        absent = [name for name in SIGNALS if name not in entries and name not in OPTIONAL]
-        if absent:
-            raise IdentificationError(f'{path}: the map has no {", ".join(absent)}')
+        if absent := _missing(entries):
+            raise IdentificationError(
+                f'{path}: the map has no {", ".join(map(_or_deflection, absent))}')
     try:
         table = Parquet(path) if path.suffix == '.parquet' else CsvFile(path)
+        if needed is None:
+            needed = [_TIME, *_missing(table.names)]
         for name in needed:
             _check_there(path, name, entries[name].column, table.names)
         own = {name: entry for name, entry in entries.items()
@@ -130,8 +133,18 @@ def read_table(
     return FlightSignals(str(path), times - times[0], columns, model=model)
 
 
+def _missing(known: Collection[str]) -> list[str]:
+    """Return the signals that are needed, and not among those that are known."""
+    return [name for name in SIGNALS if not (
+        name in known or name in OPTIONAL or DEFLECTIONS.get(name) in known)]
+
+
+def _or_deflection(name: str) -> str:
+    return f'{name} or {DEFLECTIONS[name]}' if name in DEFLECTIONS else name
+
+
 def _check_there(path: Path, name: str, column: str, names: Sequence[str]) -> None:
     if column and column not in names:
         raise IdentificationError(
-            f'{path}: there is no column {column!r} for {name}'
+            f'{path}: there is no column {column!r} for {_or_deflection(name)}'
             + did_you_mean(column, [printable(one, 60) for one in names]))

@@ -57,6 +57,9 @@ class Runways:
         self._autopilot = autopilot
         self._telemetry = telemetry
         self._asker = asker
+        self._log = node.get_logger()
+        # How often it has gone around by itself, as far as it was said.
+        self._broken_off = 0
         self._take_off = SingleGoalServer(
             node, asker, FlyRunway, TAKE_OFF, self._on_take_off, self._cancel_take_off)
         self._land = SingleGoalServer(
@@ -72,6 +75,9 @@ class Runways:
     def advance(self, now: float) -> None:
         """Report how far it is, at a time (s), or that it has taken off, or stands."""
         autopilot = self._autopilot
+        if len(autopilot.broken_off) > self._broken_off:
+            self._log.warning(f'it goes around: {autopilot.broken_off[-1]}')
+        self._broken_off = len(autopilot.broken_off)
         if self._take_off.began and autopilot.is_at_height:
             self._take_off.end(
                 f'it has taken off, and is {autopilot.height:.0f} m above the runway; '
@@ -85,8 +91,8 @@ class Runways:
             self._land.end(f'it stands on the runway, {along:.0f} m beyond the threshold and '
                            f'{across:+.1f} m to the right of the centreline', success=True)
         elif self._land.began and not autopilot.lands:
-            self._land.end('the approach is broken off, as the range finder does not see the '
-                           'runway: it climbs straight ahead')
+            why = autopilot.broken_off[-1:] or ('the range finder does not see the runway',)
+            self._land.end(f'the landing is broken off: {why[0]}')
         for goals in (self._take_off, self._land):
             if goals.began and goals.is_due(now):
                 feedback = goals.feedback
