@@ -44,6 +44,7 @@ from xplane_bridge.laboratory.flights.scenario import (
     start,
 )
 from xplane_bridge.laboratory.identification.motion.airframe import Airframe
+from xplane_bridge.laboratory.identification.reading.published import PUBLISHED
 from xplane_bridge.laboratory.identification.reading.tables import SOURCE
 from xplane_bridge.laboratory.sensors.errors import Errors
 from xplane_bridge.laboratory.sensors.specification import Figures
@@ -103,7 +104,8 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     'ulyssix_map': {
         'parameter': {**reading.PARAMETER, 'expression': reading.DERIVED['expression']},
         'common': reading.COMMON},
-    'identification': {'column': SOURCE, 'airframe': table_of(Airframe)}}
+    'identification': {
+        'column': SOURCE, 'airframe': table_of(Airframe), 'published': PUBLISHED}}
 
 
 def row(attribute: str, one: Declaration) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ from xplane_bridge.laboratory.identification.jsbsim_aircraft import aircraft_fil
 from xplane_bridge.laboratory.identification.motion import airframe as airframes
 from xplane_bridge.laboratory.identification.motion.integrated import integrated_step
 from xplane_bridge.laboratory.identification.motion.signals import FlightSignals
-from xplane_bridge.laboratory.identification.reading import tables
+from xplane_bridge.laboratory.identification.reading import published, tables
 from xplane_bridge.laboratory.identification.reading.topics import read_recording
 from xplane_bridge.laboratory.identification.report import as_mapping, lines
 from xplane_bridge.laboratory.identification.truth import flown_as, reached, Truth
@@ -90,11 +90,12 @@ def main(argv: Sequence[str] | None = None) -> int:
                          *([aircraft] if aircraft else ())], given.force)
         if not given.no_pictures:
             optional.require('drawing', 'matplotlib', extra='fly')
+        theirs = published.load(given.published) if given.published else None
         found, truth = _identified(given)
-        for line in lines(found, truth):
+        for line in lines(found, truth, theirs):
             print(line)
         plain_files.write(f'{prefix}.yaml', yaml.safe_dump(
-            as_mapping(found, truth), sort_keys=False))
+            as_mapping(found, truth, theirs), sort_keys=False))
         plain_files.write(f'{prefix}_linear.json', linear_model(
             collect_slopes(found.forms), flown(found.forms), found.forms, given.model).to_json())
         if aircraft is not None:
@@ -133,7 +134,7 @@ def _identify_each(given: Namespace) -> int:
             print(f'{len(rows)} of {counted(len(paths), "flight")}', file=sys.stderr, flush=True)
 
     try:
-        for option in ('columns', 'validate', 'write_aircraft', 'stepwise'):
+        for option in ('columns', 'published', 'validate', 'write_aircraft', 'stepwise'):
             if getattr(given, option):
                 raise ValueError(f'--{option.replace("_", "-")} is for one model of all given '
                                  'flights: of a folder each is identified by itself')
@@ -246,6 +247,8 @@ def _parser() -> ArgumentParser:
                           help="folder of your own aircraft, laid out as JSBSim's")
     aircraft.add_argument('--airframe', default='', metavar='FILE',
                           help='YAML file with mass, inertia and reference sizes, in SI')
+    aircraft.add_argument('--published', default='', metavar='FILE',
+                          help='YAML file of published derivatives, to compare with')
     recordings.add_argument('--columns', default='', metavar='FILE',
                             help='YAML file that says which column of a table is which signal')
     recordings.add_argument('--validate', type=Path, nargs='+', default=[], metavar='RECORDING',

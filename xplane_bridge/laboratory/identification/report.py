@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import math
 from typing import Any
 
@@ -30,6 +30,7 @@ from xplane_bridge.laboratory.identification.identify import (
     Identified,
 )
 from xplane_bridge.laboratory.identification.motion.equations import LONGITUDINAL, MAGNITUDE, SPEED
+from xplane_bridge.laboratory.identification.reading.published import PublishedDerivative
 from xplane_bridge.laboratory.identification.reconstruction import ERRORS
 from xplane_bridge.laboratory.identification.truth import Slope, Truth
 from xplane_bridge.simulation.aircraft.studies.modes import UNCONTROLLED
@@ -43,13 +44,19 @@ _CONSTANT = 0.02
 _MOST_TIMES = 20.0
 
 
-def lines(found: Identification, truth: Truth | None = None) -> list[str]:
+Published = Mapping[str, PublishedDerivative]
+"""Published derivatives by name."""
+
+
+def lines(
+    found: Identification, truth: Truth | None = None, published: Published | None = None,
+) -> list[str]:
     """Return the report: sensors, then the derivatives of each form; ``truth`` is JSBSim's."""
     every: list[str] = []
     for one in found.compatibility:
         every += _sensors(one)
     for name, identified in found.forms.items():
-        every += ['', *_form(name, identified, truth)]
+        every += ['', *_form(name, identified, truth, published or {})]
     every += ['', *_modes(estimated_modes(found.forms), truth)]
     return [*every, *(f'\nnot identified: {sentence}' for sentence in found.refused.values())]
 
@@ -74,10 +81,13 @@ def is_shown(name: str, error: Estimate) -> bool:
     return error.deviation <= SHOWN * ERRORS[name][1]
 
 
-def _form(name: str, found: Identified, truth: Truth | None) -> list[str]:
+def _form(
+    name: str, found: Identified, truth: Truth | None, published: Published
+) -> list[str]:
     fit = found.fit
     known, frequency = truth is not None, found.by_frequency
     head = ('derivative', 'estimate', '2 sigma', 'unit', *(('JSBSim', 'off by') if known else ()),
+            *(('published', 'off by') if published else ()),
             *(('by frequency', '2 sigma') if frequency else ()))
     rows: list[Sequence[str]] = [head]
     unclear: list[Sequence[str]] = []
@@ -90,6 +100,7 @@ def _form(name: str, found: Identified, truth: Truth | None) -> list[str]:
             str(derivative), f'{one.value:.4g}', f'{2.0 * one.deviation:.2g}',
             found.unit_of(derivative),
             *(_against(slope, one.value, one.deviation) if known else ()),
+            *(_beside_published(published.get(str(derivative)), one) if published else ()),
             *(_by_frequency(frequency.derivatives[derivative]) if frequency else ())))
     parts = ', '.join(
         motion.measured.manoeuvres[0].name for motion in found.motions)
@@ -211,7 +222,17 @@ def _against(slope: Slope | None, value: float, deviation: float) -> tuple[str, 
     return shown, f'{away / deviation:+.1f} sigma' if deviation else ''
 
 
-def as_mapping(found: Identification, truth: Truth | None = None) -> dict[str, Any]:
+def _beside_published(one: PublishedDerivative | None, found: Estimate) -> tuple[str, str]:
+    if one is None:
+        return '', ''
+    away = one.away(found.value, found.deviation)
+    return (f'{one.value:.4g}' + (f' +- {one.sigma:.2g}' if one.sigma else ''),
+            f'{away:+.1f} sigma' if math.isfinite(away) else '')
+
+
+def as_mapping(
+    found: Identification, truth: Truth | None = None, published: Published | None = None,
+) -> dict[str, Any]:
     """
     Return the model for a YAML file: plain names and numbers.
 
@@ -225,7 +246,8 @@ def as_mapping(found: Identification, truth: Truth | None = None) -> dict[str, A
             {'estimate': one.value, 'two_sigma': 2.0 * one.deviation} if is_shown(name, one) else
             {'identifiable': False})} for name, one in each.errors.items()}
             for each in found.compatibility],
-        'forms': {name: _form_mapping(one, truth) for name, one in found.forms.items()},
+        'forms': {name: _form_mapping(one, truth, published or {})
+                  for name, one in found.forms.items()},
         'modes': _modes_mapping(estimated_modes(found.forms)),
         'not_identified': dict(found.refused)}
 
@@ -240,7 +262,9 @@ def _modes_mapping(modes: EstimatedModes) -> dict[str, Any]:
         for name, figures in modes.figures.items()}
 
 
-def _form_mapping(found: Identified, truth: Truth | None) -> dict[str, Any]:
+def _form_mapping(
+    found: Identified, truth: Truth | None, published: Published
+) -> dict[str, Any]:
     derivatives: dict[str, Any] = {}
     for derivative, one in found.fit.derivatives.items():
         item: dict[str, Any] = {'unit': found.unit_of(derivative), 'bound': min(one.bound, 1e6)}
@@ -254,6 +278,8 @@ def _form_mapping(found: Identified, truth: Truth | None) -> dict[str, Any]:
                 'estimate': other.value, 'two_sigma': 2.0 * other.deviation}
         if truth is not None and (slope := truth.slopes.get(derivative)):
             item['jsbsim'] = {'value': slope.value, 'low': slope.low, 'high': slope.high}
+        if (theirs := published.get(str(derivative))) is not None:
+            item['published'] = theirs._asdict()
         derivatives[str(derivative)] = item
     alike = found.regression.collinearity
     shares = alpha_dot_shares(found)
