@@ -22,7 +22,6 @@ rounded here, unless the order names one.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -61,6 +60,20 @@ _USUAL = Initial()
 _ROUNDED = 1e-6
 
 
+class _Landing:
+    """An autopilot that may go around by itself, and what was ``told`` of that."""
+
+    def __init__(self, law: Autopilot, display: Progress) -> None:
+        self.law, self.told = law, law.broken_off
+        self._display = display
+
+    def tell(self, time: float) -> None:
+        """Say why it goes around, at a time (s) of the scenario, if it does."""
+        self.told = self.law.broken_off
+        if self.told:
+            self._display.say(f'{time:5.1f} s  goes around: {self.told[-1]}')
+
+
 class CoreFlight(Flight):
     """
     A flight in this process.
@@ -85,8 +98,7 @@ class CoreFlight(Flight):
         self._law = law
         self._steppers: dict[str, FrameStepper] = {}
         self._laws: list[ActionLaw] = []
-        # How often each has gone around by itself, as far as it was said.
-        self._broken_off: Counter[str] = Counter()
+        self._landing: list[_Landing] = []
         self._used = 0.0
 
     @property
@@ -109,7 +121,10 @@ class CoreFlight(Flight):
             law = self._law or make_law(order.flown_by)
             if isinstance(law, ActionLaw):
                 self._laws.append(law)
-            vehicle = vehicles[name] = _make_vehicle(order, law, self._news.of(name, number))
+            display = self._news.of(name, number)
+            vehicle = vehicles[name] = _make_vehicle(order, law, display)
+            if isinstance(vehicle.law, Autopilot) and order.scenario.runway is not None:
+                self._landing.append(_Landing(vehicle.law, display))
             self._steppers[name] = FrameStepper(
                 vehicle.script, vehicle,
                 '' if isinstance(law, Cascade | ActionLaw | None) else type(law).__name__)
@@ -137,17 +152,10 @@ class CoreFlight(Flight):
             apart = self._frames_apart(frames) if self._are_several else frames
             going = self._fly(apart)
             frames -= apart
-        self._say_what_was_broken_off()
+        for who in self._landing:
+            if who.law.broken_off is not who.told:
+                who.tell(self.time)
         return self._after(going)
-
-    def _say_what_was_broken_off(self) -> None:
-        """Say which landings have gone around since the last time, and why."""
-        for number, (name, vehicle) in enumerate(self.vehicles.items()):
-            law = vehicle.law
-            if isinstance(law, Autopilot) and len(law.broken_off) > self._broken_off[name]:
-                self._broken_off[name] = len(law.broken_off)
-                self._news.of(name, number).say(
-                    f'{self.time:5.1f} s  goes around: {law.broken_off[-1]}')
 
     def _frames_apart(self, frames: int) -> int:
         """Return how many of so many frames each can fly without regard to the others."""

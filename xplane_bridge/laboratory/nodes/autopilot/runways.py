@@ -57,7 +57,7 @@ class Runways:
         self._autopilot = autopilot
         self._telemetry = telemetry
         self._asker = asker
-        self._log = node.get_logger()
+        self._warn = node.warn
         # How often it has gone around by itself, as far as it was said.
         self._broken_off = 0
         self._take_off = SingleGoalServer(
@@ -76,7 +76,7 @@ class Runways:
         """Report how far it is, at a time (s), or that it has taken off, or stands."""
         autopilot = self._autopilot
         if len(autopilot.broken_off) > self._broken_off:
-            self._log.warning(f'it goes around: {autopilot.broken_off[-1]}')
+            self._warn('go around', f'it goes around: {autopilot.broken_off[-1]}')
         self._broken_off = len(autopilot.broken_off)
         if self._take_off.began and autopilot.is_at_height:
             self._take_off.end(
