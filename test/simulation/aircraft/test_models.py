@@ -17,6 +17,8 @@
 import math
 from pathlib import Path
 import shutil
+import sys
+import threading
 
 import pytest
 
@@ -26,6 +28,7 @@ import jsbsim
 
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
+from xplane_bridge.simulation.aircraft.loading import load
 
 ROOT = Path(jsbsim.get_default_root_dir())
 HANDS_OFF = 10.0
@@ -187,3 +190,26 @@ def test_what_is_seen_has_the_bits_of_the_whole_state(model):
     for name in {*seen._fields, 'f_x', 'f_y', 'f_z'} - {'force_x', 'force_y', 'force_z'}:
         assert getattr(seen, name) == getattr(state, name), name
     assert aircraft.sampler.throttles() == [engine.throttle for engine in state.engines]
+
+
+def test_the_logger_of_a_thread_that_loads_a_model_is_never_freed():
+    """JSBSim lets go of it without Python's lock, which crashed one process in a hundred."""
+    loggers = []
+
+    def run():
+        Aircraft()
+        loggers.append(jsbsim.get_logger())
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert id(loggers[0]) in load._never_freed_ids
+    before = sys.getrefcount(loggers[0])
+    assert load._never_freed(loggers[0]) is loggers[0]
+    after = sys.getrefcount(loggers[0])
+    assert after == before
+    other = object()
+    before = sys.getrefcount(other)
+    load._never_freed(other)
+    after = sys.getrefcount(other)
+    assert after == before + 1

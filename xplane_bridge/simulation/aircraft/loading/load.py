@@ -14,6 +14,7 @@
 
 """Loading a model by JSBSim, and what it says where it cannot."""
 
+import ctypes
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def load(jsbsim: Any, files: AircraftFiles, named: Path) -> Any:
         def flush(self) -> None:
             pass
 
-    quiet, listener = jsbsim.get_logger(), Listener()
+    quiet, listener = _never_freed(jsbsim.get_logger()), Listener()
     jsbsim.set_logger(listener)
     try:
         fdm = jsbsim.FGFDMExec(None)
@@ -67,6 +68,24 @@ def load(jsbsim: Any, files: AircraftFiles, named: Path) -> Any:
     raise ValueError(
         f'JSBSim cannot load {named}: '
         f'{one_line(reason) or "it does not say why"}')
+
+
+def _never_freed(logger: Any) -> Any:
+    """
+    Return a logger that may be set: nobody frees it.
+
+    JSBSim keeps the one that was set in the thread's own storage, and lets go of it when the
+    thread or the process has ended, without Python's lock: to free an object there is a crash,
+    sometimes.
+    """
+    if id(logger) not in _never_freed_ids:
+        _never_freed_ids.add(id(logger))
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(logger))
+    return logger
+
+
+# One for each thread that has loaded a model.
+_never_freed_ids: set[int] = set()
 
 
 def one_line(text: str) -> str:
