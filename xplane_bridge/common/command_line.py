@@ -25,6 +25,7 @@ import os
 from pathlib import Path
 import re
 import sys
+import threading
 from typing import Any
 
 from xplane_bridge.common.plain_files import check_writable, is_device, WriteError
@@ -36,6 +37,8 @@ PACKAGE = 'xplane-bridge'
 # As of a command that SIGPIPE has ended.
 _READER_GONE = 141
 _NOT_DONE, _INTERRUPTED = 2, 130
+# Whether run_command() was called.
+_is_command = False
 
 
 class _Output(io.FileIO):
@@ -112,6 +115,8 @@ def run_command(main: Callable[[], int | None]) -> int | None:
     runs ends as after an error, but nothing is said. A file that cannot be written ends it with a
     sentence and 2, an interrupt with 130, as far as the command itself has no better end.
     """
+    global _is_command
+    _is_command = True
     sys.stdout, sys.stderr = streams = _quiet(sys.stdout), _quiet(sys.stderr)
     try:
         return main()
@@ -125,6 +130,11 @@ def run_command(main: Callable[[], int | None]) -> int | None:
         for stream in streams:
             if stream is not None:
                 stream.flush()
+
+
+def is_alone() -> bool:
+    """Return whether this process is an executable of this package, which has no thread yet."""
+    return _is_command and threading.active_count() == 1
 
 
 def _command() -> str:

@@ -30,6 +30,7 @@ import threading
 from typing import Any, IO
 
 from xplane_bridge.common import supervisor
+from xplane_bridge.common.fork_server import Forked, ForkServer
 from xplane_bridge.common.supervisor import ABANDONED, HUNG, PATIENCE
 
 __all__ = ['ABANDONED', 'end_with_parent', 'HUNG', 'PATIENCE', 'Supervised']
@@ -45,21 +46,27 @@ class Supervised:
     That happens when the command ends, after ``limit`` (s), with end(), or when this process dies.
     Interrupted, it has ``patience`` (s) to end, or what end() says. The output, which includes the
     errors, goes to ``output``: a file or subprocess.PIPE. ``descriptors`` are kept open as long as
-    anything of it may run. OSError if there is no room for another process.
+    anything of it may run. A Python program is forked by ``forks`` if that serves it. OSError if
+    there is no room for another process.
     """
 
     def __init__(
         self, command: Sequence[str], output: IO[Any] | int, limit: float = math.inf,
         descriptors: Sequence[int] = (), environment: Mapping[str, str] | None = None,
-        patience: float = PATIENCE,
+        patience: float = PATIENCE, forks: ForkServer | None = None,
     ) -> None:
         self._line, other = socket.socketpair()
+        arguments = [str(limit), str(patience), *command]
+        self._supervisor: subprocess.Popen[str] | Forked
         with other:
-            self._supervisor = subprocess.Popen(
-                [sys.executable, '-I', '-S', supervisor.__file__, str(limit), str(patience),
-                 *command],
-                stdin=other.fileno(), stdout=output, stderr=subprocess.STDOUT, text=True,
-                pass_fds=descriptors, env=environment, start_new_session=True)
+            if forks is not None and forks.serves(environment or os.environ):
+                self._supervisor = forks.start(
+                    arguments, other.fileno(), output, descriptors, environment)
+            else:
+                self._supervisor = subprocess.Popen(
+                    [sys.executable, '-I', '-S', supervisor.__file__, *arguments],
+                    stdin=other.fileno(), stdout=output, stderr=subprocess.STDOUT, text=True,
+                    pass_fds=descriptors, env=environment, start_new_session=True)
         self.stdout = self._supervisor.stdout
         self._pid = 0
 

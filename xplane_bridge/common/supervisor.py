@@ -32,7 +32,7 @@ Only the standard library is imported, and run as a file it starts in a few hund
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 import ctypes
 import math
@@ -41,6 +41,7 @@ import select
 import signal
 import sys
 import time
+from typing import NoReturn
 
 HUNG, ABANDONED = 124, 125
 """Exit codes: the limit was over; nobody waits for the result any more."""
@@ -56,8 +57,14 @@ _TICK = 0.02
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run the command; return its exit code, HUNG or ABANDONED."""
+def main(
+    arguments: Sequence[str], run: Callable[[list[str]], NoReturn] | None = None
+) -> int:
+    """
+    Run the command; return its exit code, HUNG or ABANDONED.
+
+    With ``run`` that is what the command's process does, instead of becoming the program.
+    """
     limit, patience, command = float(arguments[0]), float(arguments[1]), list(arguments[2:])
     watched = [0]
     # A process that was forked may hold the other end of standard input, and outlive its parent.
@@ -74,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
     # Whoever started this may have blocked some, and so would the command.
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    child = _started(command, libc)
+    child = _started(command, libc, run, (*watched[1:], wake))
     with suppress(OSError):
         os.write(0, f'{child}\n'.encode())
     reason = _wait(child, watched, limit)
@@ -88,8 +95,11 @@ def main(arguments: Sequence[str]) -> int:
     return code if reason is None else reason
 
 
-def _started(command: list[str], libc: ctypes.CDLL) -> int:
-    """Start the command in a session of its own; return its process id."""
+def _started(
+    command: list[str], libc: ctypes.CDLL, run: Callable[[list[str]], NoReturn] | None,
+    own: Sequence[int]
+) -> int:
+    """Start the command in a session of its own, without ``own``; return its process id."""
     parent = os.getpid()
     child = os.fork()
     if child:
@@ -104,6 +114,11 @@ def _started(command: list[str], libc: ctypes.CDLL) -> int:
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         if os.getppid() == parent:
+            if run is not None:
+                signal.set_wakeup_fd(-1)
+                for descriptor in own:
+                    os.close(descriptor)
+                run(command)
             os.execvp(command[0], command)
     except OSError as error:
         print(f'{command[0]}: {error.strerror}', file=sys.stderr, flush=True)

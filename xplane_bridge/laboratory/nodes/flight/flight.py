@@ -38,7 +38,7 @@ from rclpy.node import Node
 
 from xplane_bridge.bridges.links.claim import claim
 from xplane_bridge.bridges.nodes.vehicle.controls import EXPERIMENT
-from xplane_bridge.common import optional
+from xplane_bridge.common import command_line, optional
 from xplane_bridge.common.timing import HALF_STAMP
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED, TARGET
 from xplane_bridge.laboratory.flights.flight import Display, Flight, FlightState
@@ -57,7 +57,7 @@ from xplane_bridge.laboratory.nodes.flight.launch import make_vehicle, start_rec
 from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
 from xplane_bridge.laboratory.nodes.flight.observer import Observer
 from xplane_bridge.laboratory.nodes.flight.procedures import Procedures
-from xplane_bridge.laboratory.nodes.flight.processes import Processes
+from xplane_bridge.laboratory.nodes.flight.processes import FORKS, Processes
 from xplane_bridge.laboratory.nodes.flight.simulation import observing, start_simulation
 from xplane_bridge.laboratory.nodes.flight.started import wait_for
 from xplane_bridge.laboratory.nodes.flight.steppers import (
@@ -101,6 +101,8 @@ class RosFlight(Flight):
         super().__init__(
             replace(order, link=replace(order.link, namespace=namespace)), display)
         self._patience = patience
+        if command_line.is_alone():
+            FORKS.begin_as_copy()
         # Nobody else is waited for in one that was made for this flight.
         self._is_named = bool(order.link.namespace)
         self._resources = ExitStack()

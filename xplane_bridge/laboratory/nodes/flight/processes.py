@@ -29,6 +29,7 @@ from typing import NamedTuple, TextIO
 from ament_index_python.packages import get_package_prefix
 
 from xplane_bridge.common import plain_files
+from xplane_bridge.common.fork_server import ForkServer
 from xplane_bridge.common.machine import is_told_in, MachineError
 from xplane_bridge.common.supervised import HUNG, PATIENCE, Supervised
 from xplane_bridge.common.text import counted
@@ -67,6 +68,11 @@ def start_limit(processes: int) -> StartLimit:
 
 
 _PACKAGE = 'xplane_bridge'
+FORKS = ForkServer(
+    'xplane_bridge.simulation.node', 'xplane_bridge.laboratory.nodes.autopilot',
+    *(f'xplane_bridge.bridges.{name}.node' for name in (
+        'fdmdata', 'simpit', 'ulyssix', 'xpc', 'xplane_udp')))
+"""Forks the executables of this package, which all import much of these."""
 # Fields of /proc/PID/stat behind the name: the process group, and time in user and kernel mode.
 _GROUP, _CPU_TIMES = 2, slice(11, 13)
 _CLOCK_TICKS = os.sysconf('SC_CLK_TCK')
@@ -217,7 +223,9 @@ class Processes:
         name: str = '',
     ) -> Supervised:
         path = executable if os.path.isabs(executable) else executable_path(executable)
-        process = Supervised([path, *arguments], output, patience=patience or PATIENCE)
+        process = Supervised(
+            [path, *arguments], output, patience=patience or PATIENCE,
+            forks=None if os.path.isabs(executable) else FORKS)
         self._running.append((name or executable, process))
         self._patience[process] = patience
         return process
