@@ -34,8 +34,8 @@ import os, signal, sys, threading
 print(os.getcwd(), sys.argv[1:], os.environ['TOLD'], __name__, 'json' in sys.modules, flush=True)
 print(os.path.samefile('/proc/self/fd/0', os.devnull), os.getsid(0) == os.getpid(),
       signal.getsignal(signal.SIGINT) is signal.SIG_DFL, sys.stdout.isatty(), flush=True)
-print(open('/proc/self/comm').read().strip(), open('/proc/self/cmdline').read().strip(chr(0)),
-      flush=True)
+with open('/proc/self/comm') as name, open('/proc/self/cmdline') as shown:
+    print(name.read().strip(), shown.read().strip(chr(0)).split(chr(0)), flush=True)
 print('to stderr', file=sys.stderr)
 threading.Thread(target=lambda: print('a thread is waited for')).start()
 if sys.argv[1:] == ['fails']:
@@ -75,7 +75,8 @@ def test_a_forked_program_is_as_one_with_an_interpreter_of_its_own(forks, progra
     assert code == 7
     assert said == [
         f"{program.parent} ['one', 'two words'] now __main__ True", 'True True True False',
-        f'a_program_of_th {sys.executable} {program} one two words', 'to stderr',
+        f"a_program_of_th ['{Path(sys.executable).name}', '{program}', 'one', 'two words']",
+        'to stderr',
         'a thread is waited for']
     assert run(forks, program, 'says')[0] == 1
     code, said = run(forks, program, 'fails')
@@ -142,8 +143,8 @@ if not os.fork():
 time.sleep(99)
 """)
     with subprocess.Popen(
-        [sys.executable, '-P', str(script)], stdout=subprocess.PIPE, text=True,
-        start_new_session=True,
+        [sys.executable, '-P', str(script), 'room for other arguments' * 4],
+        stdout=subprocess.PIPE, text=True, start_new_session=True,
     ) as parent:
         forked = int(parent.stdout.readline())
         assert running(str(program)) == [forked]
@@ -152,3 +153,20 @@ time.sleep(99)
         assert select.select([ended], [], [], DEADLINE)[0]
         os.close(ended)
         os.killpg(parent.pid, signal.SIGKILL)
+
+
+def test_what_is_done_at_the_end_of_a_process_is_not_done_by_its_copies(program):
+    script = f"""
+import atexit, os, subprocess, sys, tempfile
+from xplane_bridge.common.fork_server import ForkServer
+from xplane_bridge.common.supervised import Supervised
+folder = tempfile.TemporaryDirectory()
+atexit.register(print, 'ended')
+forks = ForkServer()
+forks.begin_as_copy()
+process = Supervised([{str(program)!r}], subprocess.PIPE, forks=forks)
+print(process.stdout.read().splitlines()[-1], process.wait(), os.path.isdir(folder.name))
+"""
+    assert subprocess.run(
+        [sys.executable, '-P', '-c', script], capture_output=True, text=True, check=True,
+    ).stdout.splitlines() == ['a thread is waited for 7 True', 'ended']

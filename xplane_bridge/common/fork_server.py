@@ -15,7 +15,7 @@
 """
 A process that has imported what programs of this package need, and forks them.
 
-    python3 -m xplane_bridge.common.fork_server DESCRIPTOR PROCESS MODULE...
+    python3 -m xplane_bridge.common.fork_server DESCRIPTOR PROCESS MODULE... ROOM
 
 A node takes a second of a core to import what all nodes import. Forked, it is there at once, and
 shares the memory. Each is a process of its own, with its supervisor (supervisor.py) as always. The
@@ -25,7 +25,7 @@ server ends when the process that started it does, or closes its end of the line
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 import ctypes
 import gc
@@ -42,6 +42,7 @@ import sys
 import threading
 import traceback
 from typing import Any, IO, NoReturn
+import weakref
 
 from xplane_bridge.common import supervisor
 
@@ -49,10 +50,12 @@ from xplane_bridge.common import supervisor
 _READ_EARLY = ('LD_', 'PYTHON', 'RMW_', 'AMENT_', 'OPENBLAS_', 'OMP_', 'MALLOC_')
 # Of one program: its arguments and its environment (bytes), and its descriptors.
 _LARGEST, _DESCRIPTORS = 1 << 17, 16
+# For the arguments of what is forked, which lie where those of the server have lain (bytes).
+_ROOM = 4096
 # Of <linux/prctl.h>; the name has 15 bytes.
 _PR_SET_NAME, _LONGEST_NAME = 15, 15
-# Fields of /proc/PID/stat behind the name: where its arguments and its environment lie.
-_ARGUMENTS, _ENVIRONMENT_END = 45, 48
+# Fields of /proc/PID/stat behind the name: where its arguments begin and end.
+_ARGUMENTS = slice(45, 47)
 
 
 class Forked:
@@ -131,7 +134,7 @@ class ForkServer:
             # What is started here forks the server and ends: nobody has to wait for that.
             subprocess.run(
                 [sys.executable, '-P', '-m', __spec__.name, str(far.fileno()), str(os.getpid()),
-                 *self._modules],
+                 *self._modules, ' ' * _ROOM],
                 pass_fds=[far.fileno()], stdin=subprocess.DEVNULL, check=True)
         self._connect(near)
 
@@ -148,14 +151,13 @@ class ForkServer:
         Raises OSError if there is no room for it.
         """
         assert self._line is not None
-        asked = json.dumps([
-            list(arguments), os.getcwd(), dict(os.environ if environment is None else environment)])
+        asked = json.dumps([list(arguments), os.getcwd(), dict(environment or os.environ)])
         status, told = os.pipe()
         given, read = [told], None
         if output == subprocess.PIPE:
             reading, writing = os.pipe()
             given.append(writing)
-            read = open(reading, encoding='utf-8', errors='surrogateescape')
+            read = os.fdopen(reading, encoding='utf-8', errors='surrogateescape')
         else:
             writing = output if isinstance(output, int) else output.fileno()
         try:
@@ -177,7 +179,7 @@ def main() -> None:
     descriptor, parent, *modules = sys.argv[1:]
     if os.fork():
         os._exit(0)
-    for module in modules:
+    for module in modules[:-1]:
         import_module(module)
     _serve(socket.socket(fileno=int(descriptor)), int(parent))
 
@@ -189,10 +191,17 @@ def _serve(line: socket.socket, parent: int) -> NoReturn:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
             # Nobody waits for a child: who asked for it reads of its end.
             signal.signal(number, signal.SIG_IGN)
+        # What this process, or the one that it is a copy of, would do at its end, as remove its
+        # files, is not for those that are forked.
+        atexit._clear()
+        finalizers: Any = weakref.finalize
+        finalizers._registry.clear()
+        finalizers._registered_with_atexit = False
         gc.collect()
         gc.freeze()
         watched = os.pidfd_open(parent)
-        while watched not in select.select([line, watched], [], [])[0]:
+        either: list[Any] = [line, watched]
+        while watched not in select.select(either, [], [])[0]:
             asked, descriptors, _, _ = socket.recv_fds(line, _LARGEST, _DESCRIPTORS)
             if not asked:
                 break
@@ -262,7 +271,7 @@ def _run(command: Sequence[str], status: int) -> NoReturn:
         code = 1
     finally:
         # As an interpreter ends, except that its modules are not taken down.
-        threading._shutdown()
+        vars(threading)['_shutdown']()
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError):
@@ -272,19 +281,17 @@ def _run(command: Sequence[str], status: int) -> NoReturn:
 
 def _name(command: Sequence[str]) -> None:
     """
-    Have the arguments that `ps` and `pgrep` show.
+    Have the name and the arguments that `ps` and `pgrep` show.
 
-    They are written over those that the interpreter began with, and over its environment behind
-    them, which is not that of this process any more.
+    They are written over those that the interpreter began with, as far as there is room.
     """
     name = os.path.basename(command[0]).encode()[:_LONGEST_NAME]
     ctypes.CDLL(None).prctl(_PR_SET_NAME, name, 0, 0, 0)
     with open('/proc/self/stat', encoding='utf-8', errors='replace') as stream:
-        fields = stream.read().rpartition(')')[2].split()
-    begin, end = int(fields[_ARGUMENTS]), int(fields[_ENVIRONMENT_END])
-    shown = os.fsencode(' '.join([sys.executable, *command]))[:end - begin - 1]
+        begin, end = map(int, stream.read().rpartition(')')[2].split()[_ARGUMENTS])
     if 0 < begin < end:
-        ctypes.memmove(begin, shown.ljust(end - begin, b'\0'), end - begin)
+        shown = b'\0'.join(map(os.fsencode, (os.path.basename(sys.executable), *command)))
+        ctypes.memmove(begin, shown[:end - begin - 1].ljust(end - begin, b'\0'), end - begin)
 
 
 def _exit_code(ended: SystemExit) -> int:
