@@ -29,7 +29,7 @@ from xplane_bridge.common.supervised import ABANDONED, Supervised
 
 DEADLINE = 30.0
 # What an interpreter of its own would print, and how it would end.
-PROGRAM = """
+PROGRAM = """#!/usr/bin/env python3
 import os, signal, sys, threading
 print(os.getcwd(), sys.argv[1:], os.environ['TOLD'], __name__, 'json' in sys.modules, flush=True)
 print(os.path.samefile('/proc/self/fd/0', os.devnull), os.getsid(0) == os.getpid(),
@@ -83,7 +83,7 @@ def test_a_forked_program_is_as_one_with_an_interpreter_of_its_own(forks, progra
     assert code == 1
     assert 'ValueError: a reason' in said
     code, said = run(forks, program.parent / 'none')
-    assert code == 1
+    assert code == 127
     assert 'No such file or directory' in said[-1]
 
 
@@ -91,8 +91,9 @@ def test_it_has_the_environment_that_it_is_given(forks, program):
     assert ' then __main__' in run(forks, program, environment=os.environ | {'TOLD': 'then'})[1][0]
     # What is read before the program begins is not changed by a fork.
     early = os.environ | {'PYTHONOPTIMIZE': '1'}
-    assert forks.serves(os.environ)
-    assert not forks.serves(early)
+    assert forks.serves(program, os.environ)
+    assert not forks.serves(program, early)
+    assert not forks.serves('/bin/sh', os.environ)
 
 
 def test_it_keeps_what_it_is_given_open_and_nothing_else(forks, program):

@@ -52,6 +52,8 @@ _READ_EARLY = ('LD_', 'PYTHON', 'RMW_', 'AMENT_', 'OPENBLAS_', 'OMP_', 'MALLOC_'
 _LARGEST, _DESCRIPTORS = 1 << 17, 16
 # For the arguments of what is forked, which lie where those of the server have lain (bytes).
 _ROOM = 4096
+# The first line of a program (bytes).
+_LONGEST_LINE = 256
 # Of <linux/prctl.h>; the name has 15 bytes.
 _PR_SET_NAME, _LONGEST_NAME = 15, 15
 # Fields of /proc/PID/stat behind the name: where its arguments begin and end.
@@ -121,8 +123,14 @@ class ForkServer:
                 self._line.close()
                 self._line = None
 
-    def serves(self, environment: Mapping[str, str]) -> bool:
-        """Return whether a program with this environment can be forked, and have it begun."""
+    def serves(self, program: str, environment: Mapping[str, str]) -> bool:
+        """Return whether a program with this environment can be forked; begin if it is Python."""
+        try:
+            with open(program, 'rb') as file:
+                if b'python' not in file.readline(_LONGEST_LINE):
+                    return False
+        except OSError:
+            return False
         with self._lock:
             if self._line is None:
                 self._begin()

@@ -59,7 +59,7 @@ class Supervised:
         arguments = [str(limit), str(patience), *command]
         self._supervisor: subprocess.Popen[str] | Forked
         with other:
-            if forks is not None and forks.serves(environment or os.environ):
+            if forks is not None and forks.serves(command[0], environment or os.environ):
                 self._supervisor = forks.start(
                     arguments, other.fileno(), output, descriptors, environment)
             else:
