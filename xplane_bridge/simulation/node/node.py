@@ -166,9 +166,8 @@ class ContactsTopic:
         self._publisher.publish(message)
 
 
-# At its end it goes on until nothing new was commanded for so long (s): a bridge needs up to 0.6 s
-# until all is shown. At most for as long as one gives back.
-_QUIET, _LONGEST = 1.0, 4.0
+# At its end it goes on at most for as long as a bridge gives back (s).
+_LONGEST = 4.0
 
 
 class SimulatorNode(BridgeNode[SimulatorParameters]):
@@ -238,7 +237,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
     def leave(self) -> None:
         """Go on while a bridge gives back: Ctrl-C ends both at the same time."""
         if self.active:
-            self.server.linger(_QUIET, _LONGEST)
+            self.server.linger(self.parameters.linger, _LONGEST)
         super().leave()
 
     def hurry(self) -> None:
