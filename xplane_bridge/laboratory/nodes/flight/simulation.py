@@ -173,8 +173,7 @@ def _start_direct(
         'publish_clock': order.follows_clock, 'linger': 0.0, **kept,
         # The simulation waits for commands; the watchdog does not, and would command instead.
         **({'command_timeout': 0.0} if link.lockstep else {}),
-        **(_initial_of(order) if is_of_one else _initial_of_several(order, orders))}, renamed),
-        is_last=True)
+        **(_initial_of(order) if is_of_one else _initial_of_several(order, orders))}, renamed))
     if link.lockstep:
         _wait_until_open(processes)
     return 'simulator_node, direct; ' if is_of_one else (
