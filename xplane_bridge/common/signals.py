@@ -64,29 +64,14 @@ def calling_on_signal(
             signal.signal(signal.SIGINT, signal.SIG_IGN if again is None else noted)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
-    def wait() -> None:
-        with reader:
-            while (number := reader.recv(1)) and number[0] == signal.SIGUSR1:
-                assert asked is not None
-                asked()
-            if number:
-                insists_from = time.monotonic() + _SAME
-                callback()
-                # Further signals are written here as well, and need a reader.
-                interrupts = 0
-                while number := reader.recv(1):
-                    if again is not None and time.monotonic() > insists_from:
-                        interrupts += number[0] == signal.SIGINT
-                        if number[0] == signal.SIGTERM or interrupts > 1:
-                            again()
-
     descriptor = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     handlers = {
         number: signal.signal(number, noted) for number in (signal.SIGINT, signal.SIGTERM)}
     if asked is not None:
         # Only the descriptor is needed; it does not become the default again, which is to die.
         signal.signal(signal.SIGUSR1, lambda *_: None)
-    threading.Thread(target=wait, name='signals', daemon=True).start()
+    threading.Thread(target=_listen, args=(reader, callback, again, asked), name='signals',
+                     daemon=True).start()
     try:
         yield
     finally:
@@ -95,6 +80,28 @@ def calling_on_signal(
             for number, handler in handlers.items():
                 signal.signal(number, handler)
         writer.close()
+
+
+def _listen(
+    reader: socket.socket, callback: Callable[[], None], again: Callable[[], None] | None,
+    asked: Callable[[], None] | None,
+) -> None:
+    """React to the numbers of signals that are written to the other end of a socket."""
+    with reader:
+        while (number := reader.recv(1)) and number[0] == signal.SIGUSR1:
+            assert asked is not None
+            asked()
+        if not number:
+            return
+        insists_from = time.monotonic() + _SAME
+        callback()
+        # Further signals are written here as well, and need a reader.
+        interrupts = 0
+        while number := reader.recv(1):
+            if again is not None and time.monotonic() > insists_from:
+                interrupts += number[0] == signal.SIGINT
+                if number[0] == signal.SIGTERM or interrupts > 1:
+                    again()
 
 
 def call_on_signal(
