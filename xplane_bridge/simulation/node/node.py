@@ -34,7 +34,7 @@ from xplane_bridge.bridges.nodes.common.running import run
 from xplane_bridge.bridges.nodes.common.stamps import write_stamp
 from xplane_bridge.bridges.nodes.vehicle.clock import SimulatorTime
 from xplane_bridge.bridges.nodes.vehicle.transforms import make_map_frame
-from xplane_bridge.bridges.xplane_udp.protocol import FIRST_WITH_TARGETS
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_TARGETS
 from xplane_bridge.common.text import printable
 from xplane_bridge.common.timing import PHYSICS_RATE, physics_rate, SECOND_NS
 from xplane_bridge.common.units import KNOT

@@ -23,7 +23,7 @@ from typing import Any
 
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.bridges.nodes.vehicle.namespaces import check_namespaces, default_namespaces
-from xplane_bridge.bridges.xplane_udp.protocol import HIGHEST_PLAUSIBLE_ROW
+from xplane_bridge.bridges.protocols.xplane_versions import HIGHEST_PLAUSIBLE_ROW
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.text import printable
 from xplane_bridge.common.timing import FRAME_RATE

@@ -24,7 +24,7 @@ from rclpy.exceptions import InvalidNamespaceException
 from rclpy.validate_namespace import validate_namespace
 
 from xplane_bridge.bridges.conversions.topics import AIR_TOPICS, VEHICLE
-from xplane_bridge.bridges.xplane_udp.protocol import FIRST_WITH_DATAREFS
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_DATAREFS
 from xplane_bridge.laboratory.flights.order import Link
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.nodes.flight.alone import CLOCK
