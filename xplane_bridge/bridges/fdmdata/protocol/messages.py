@@ -20,11 +20,10 @@ measured). Everything is big-endian. Data are polled: a one-byte request to the 
 one reply. Controls go to a separate port and are never answered.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 import enum
 from operator import attrgetter
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TYPE_CHECKING, TypeAlias
 
 from xplane_bridge.bridges.protocols.base import any_float32, float32, Message, messages
 from xplane_bridge.bridges.protocols.registry import PORTS
@@ -62,10 +61,10 @@ class SensorReply(Message):
 
     command: ClassVar[Command]
 
-    @property
-    def values(self) -> tuple[float, ...]:
-        """Return the values of all fields in order."""
-        return _values[self.command](self)
+    if TYPE_CHECKING:
+        @property
+        def values(self) -> tuple[float, ...]:
+            """Return the values of all fields in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +207,10 @@ SENSOR_REPLIES: tuple[type[SensorReply], ...] = (
 
 Reply: TypeAlias = SensorReply | ErrorReply
 
-# Some hundred times per second: all of a reply at once.
-_values: dict[Command, Callable[[Any], tuple[float, ...]]] = {
-    kind.command: attrgetter(*kind.__slots__) if len(kind.__slots__) > 1
-    else lambda reply, one=attrgetter(*kind.__slots__): (one(reply),)  # type: ignore[misc]
-    for kind in SENSOR_REPLIES}
+# Some hundred times per second: all of a reply at once, without a function of Python.
+for _kind in SENSOR_REPLIES:
+    _all = attrgetter(*_kind.__slots__)
+    _kind.values = property(  # type: ignore[method-assign, assignment, misc]
+        _all if len(_kind.__slots__) > 1 else lambda reply, one=_all: (one(reply),))
 
 MESSAGES = messages(bridge=(SensorRequest, ControlPositions), peer=(*SENSOR_REPLIES, ErrorReply))
