@@ -142,8 +142,8 @@ def vehicle_state(replies: Replies, reading: Interpretation) -> VehicleState:
     wire.
     """
     # A reply is of its command's kind: none is asked for its type.
-    ins: Any = replies[Command.INS] if Command.INS in replies else None
-    place: Any = replies[Command.GPS] if Command.GPS in replies else ins
+    ins: Any = replies.get(Command.INS)
+    place: Any = replies.get(Command.GPS, ins)
     latitude = longitude = altitude = math.nan
     if place is not None:
         longitude, altitude = place.longitude, place.altitude

@@ -20,10 +20,11 @@ measured). Everything is big-endian. Data are polled: a one-byte request to the 
 one reply. Controls go to a separate port and are never answered.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 import enum
 from operator import attrgetter
-from typing import ClassVar, TYPE_CHECKING, TypeAlias
+from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
 
 from xplane_bridge.bridges.protocols.base import any_float32, float32, Message, messages
 from xplane_bridge.bridges.protocols.registry import PORTS
@@ -207,10 +208,14 @@ SENSOR_REPLIES: tuple[type[SensorReply], ...] = (
 
 Reply: TypeAlias = SensorReply | ErrorReply
 
-# Some hundred times per second: all of a reply at once, without a function of Python.
+
+def _reader(kind: type[SensorReply]) -> Callable[[Any], tuple[float, ...]]:
+    every: Callable[[Any], Any] = attrgetter(*kind.__slots__)
+    return every if len(kind.__slots__) > 1 else lambda reply: (every(reply),)
+
+
+# Some hundred times per second: all of a reply at once, mostly without a function of Python.
 for _kind in SENSOR_REPLIES:
-    _all = attrgetter(*_kind.__slots__)
-    _kind.values = property(  # type: ignore[method-assign, assignment, misc]
-        _all if len(_kind.__slots__) > 1 else lambda reply, one=_all: (one(reply),))
+    _kind.values = property(_reader(_kind))  # type: ignore[method-assign, assignment]
 
 MESSAGES = messages(bridge=(SensorRequest, ControlPositions), peer=(*SENSOR_REPLIES, ErrorReply))

@@ -263,7 +263,7 @@ class FdmdataSession(Session):
         """Add a reply to its poll; return what is complete, and add what has happened."""
         peer, requests = self._peer, self._requests
         placed: list[Telemetry] = []
-        if type(reply) is fdmdata.ErrorReply:
+        if isinstance(reply, fdmdata.ErrorReply):
             requests.refuse(channel)
         elif (poll := requests.take(channel, reply, now)) is not None:
             if happened := peer.see(reply, poll.sent_at, now):
