@@ -102,6 +102,21 @@ def test_the_first_signal_is_heard_by_a_thread_and_the_second_ignored(request, c
     assert capfd.readouterr() == ('', '')
 
 
+def test_who_asks_by_sigusr1_is_heard_each_time_and_ends_nothing(request):
+    heard, asked = threading.Event(), threading.Semaphore(0)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+        request.addfinalizer(partial(signal.signal, number, signal.getsignal(number)))
+    with calling_on_signal(heard.set, asked=asked.release):
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGUSR1)
+            assert asked.acquire(timeout=DEADLINE)
+        assert not heard.is_set()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert heard.wait(DEADLINE)
+        # Too late, and no reason to die.
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+
 @pytest.mark.parametrize(('same', 'more', 'insists'), [
     (60.0, [signal.SIGTERM, signal.SIGINT, signal.SIGINT], False), (0.0, [signal.SIGTERM], True),
     (0.0, [signal.SIGINT], False), (0.0, [signal.SIGINT, signal.SIGINT], True)])

@@ -300,6 +300,15 @@ for name in sys.stdin.read().split():
     assert {*found.stdout.split()} == NEED_ROS
 
 
+def test_an_experiment_declares_no_messages_of_a_protocol():
+    """It takes as long as a sixth of its start, and a flight in one process has no wire."""
+    found = subprocess.run(
+        [sys.executable, '-P', '-c', 'import sys, xplane_bridge.commands.experiment; '
+         'print(*(one for one in sys.modules if ".protocol." in one))'],
+        stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert not found.strip()
+
+
 def test_no_folder_is_a_hall():
     counts = {
         folder.relative_to(PACKAGE).as_posix(): sum(

@@ -107,10 +107,18 @@ def save(figure: Any, files: Sequence[str | PathLike[str]], dpi: int = 110) -> N
     if in_column(figure.get_figwidth()):
         dpi *= 3
     from matplotlib import pyplot as made
+    layout = figure.get_layout_engine()
     for file in files:
         form = Path(file).suffix.removeprefix('.').lower() or 'png'
+        if layout is not None and form == 'png':
+            # Else savefig() would draw all of it once more, only to have it laid out. In other
+            # formats texts have other sizes.
+            figure.set_dpi(dpi)
+            layout.execute(figure)
+            figure.set_layout_engine(None)
         with plain_files.output(file) as stream:
             figure.savefig(stream, format=form, dpi=dpi, metadata=_UNDATED.get(form, {}))
+        figure.set_layout_engine(layout)
     made.close(figure)
 
 

@@ -33,6 +33,7 @@ _SAME = 1.0
 @contextmanager
 def calling_on_signal(
     callback: Callable[[], None], finish: bool = False, again: Callable[[], None] | None = None,
+    asked: Callable[[], None] | None = None,
 ) -> Iterator[None]:
     """
     Call ``callback`` once, in a separate thread, at the first SIGINT or SIGTERM while inside.
@@ -46,7 +47,8 @@ def calling_on_signal(
     when it is done. ``again`` is called if somebody insists more than a second after the first, by
     two more SIGINT (launch sends one when another process has ended) or, with ``finish``, by
     SIGTERM. Afterwards the previous handlers are restored, unless a signal came: then the process
-    is about to end. Call from the main thread.
+    is about to end. ``asked``, if given, is called in that thread for each SIGUSR1 before that.
+    Call from the main thread.
     """
     reader, writer = socket.socketpair()
     writer.setblocking(False)
@@ -62,23 +64,14 @@ def calling_on_signal(
             signal.signal(signal.SIGINT, signal.SIG_IGN if again is None else noted)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
-    def wait() -> None:
-        with reader:
-            if reader.recv(1):
-                insists_from = time.monotonic() + _SAME
-                callback()
-                # Further signals are written here as well, and need a reader.
-                interrupts = 0
-                while number := reader.recv(1):
-                    if again is not None and time.monotonic() > insists_from:
-                        interrupts += 1
-                        if number[0] == signal.SIGTERM or interrupts > 1:
-                            again()
-
     descriptor = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     handlers = {
         number: signal.signal(number, noted) for number in (signal.SIGINT, signal.SIGTERM)}
-    threading.Thread(target=wait, name='signals', daemon=True).start()
+    if asked is not None:
+        # Only the descriptor is needed; it does not become the default again, which is to die.
+        signal.signal(signal.SIGUSR1, lambda *_: None)
+    threading.Thread(target=_listen, args=(reader, callback, again, asked), name='signals',
+                     daemon=True).start()
     try:
         yield
     finally:
@@ -89,11 +82,34 @@ def calling_on_signal(
         writer.close()
 
 
+def _listen(
+    reader: socket.socket, callback: Callable[[], None], again: Callable[[], None] | None,
+    asked: Callable[[], None] | None,
+) -> None:
+    """React to the numbers of signals that are written to the other end of a socket."""
+    with reader:
+        while (number := reader.recv(1)) and number[0] == signal.SIGUSR1:
+            assert asked is not None
+            asked()
+        if not number:
+            return
+        insists_from = time.monotonic() + _SAME
+        callback()
+        # Further signals are written here as well, and need a reader.
+        interrupts = 0
+        while number := reader.recv(1):
+            if again is not None and time.monotonic() > insists_from:
+                interrupts += number[0] == signal.SIGINT
+                if number[0] == signal.SIGTERM or interrupts > 1:
+                    again()
+
+
 def call_on_signal(
     callback: Callable[[], None], finish: bool = False, again: Callable[[], None] | None = None,
+    asked: Callable[[], None] | None = None,
 ) -> None:
     """Apply calling_on_signal() for the rest of the process."""
-    context = calling_on_signal(callback, finish, again)
+    context = calling_on_signal(callback, finish, again, asked)
     context.__enter__()
     # Ending it would restore the previous handlers.
     _KEPT.append(context)

@@ -96,6 +96,12 @@ class Supervised:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGSTOP if on else signal.SIGCONT)
 
+    def send(self, number: int) -> None:
+        """Send a signal to the command, and to nothing that it has started."""
+        if self.poll() is None and self.pid:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
     def end(self, patience: float) -> None:
         """Interrupt it, and kill what is left after ``patience`` (s), without waiting for that."""
         with self._line, suppress(OSError):

@@ -55,7 +55,7 @@ from xplane_bridge.laboratory.flights.recordings.completed import is_unfinished
 from xplane_bridge.laboratory.flights.scenario import scenario
 from xplane_bridge.laboratory.flights.scenario.start import simulated_start
 from xplane_bridge.laboratory.nodes.flight import recorders
-from xplane_bridge.laboratory.nodes.flight.bridges import bridge_parameters
+from xplane_bridge.laboratory.nodes.flight.bridges import bridge_parameters, release_parameters
 from xplane_bridge.laboratory.nodes.flight.flight import RosFlight
 from xplane_bridge.laboratory.nodes.flight.observer import RecordedHistory
 from xplane_bridge.laboratory.nodes.flight.processes import Processes
@@ -555,6 +555,12 @@ def test_parameters_of_the_bridge():
         dict.fromkeys(('gps_rate', 'ins_rate', 'imu_rate', 'air_data_rate'), 60.0))
     assert 'stamp' not in plain
     assert free_ports(2) > 0
+
+
+def test_a_bridge_gives_back_for_long_only_to_who_goes_on_or_where_datagrams_come_late():
+    assert 0.0 < release_parameters(Link())['release_timeout'] < 1.0
+    for link in (Link(host='192.0.2.1'), Link(loss=0.1), Link(delay=0.1), Link(jitter=0.1)):
+        assert release_parameters(link) == {}
 
 
 def test_compare_runs_says_how_far_two_flights_are_apart(tmp_path):

@@ -64,10 +64,13 @@ def fly(experiment: Experiment) -> int:
             tell(str(error))
             return NOT_FLOWN
         interrupts = Interrupts()
+        # The report is made while its processes end.
+        flight.ends_at_once = False
         try:
             code = conduct(flight, view, experiment, interrupts)
             if not flight.flown:
                 # A recording of nothing would be in the way of the next try.
+                flight.close()
                 clear(files)
                 return code
             with interrupts.allowed(by_sigterm=False):
@@ -93,16 +96,16 @@ def conduct(
     command: str = COMMAND,
 ) -> int:
     """
-    Fly a flight to its end, and close it; return the exit code before the verdict.
+    Fly a flight to its end; return the exit code before the verdict.
 
-    ``command`` is the one that a user knows it by.
+    Its processes may still be ending; interrupted, it is closed. ``command`` is the one that a
+    user knows it by.
     """
     try:
         with interrupts.allowed():
             clear(experiment.files)
             with view:
                 flight.fly(view.frames_at_once)
-        flight.close()
     except KeyboardInterrupt:
         flight.close()
         print('interrupted; the results so far follow' if flight.flown else

@@ -123,6 +123,8 @@ class Flight(ABC):
     script: Script
     telemetry: VehicleTelemetry
     vehicles: Mapping[str, FlownVehicle]
+    ends_at_once = True
+    """Whether what it holds has ended when it is over; if not, close() waits for that."""
 
     def __init__(self, order: Order, display: Display) -> None:
         self.order = order

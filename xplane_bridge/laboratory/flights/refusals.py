@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import math
 
-from xplane_bridge.bridges.xplane_udp.protocol import FIRST_WITH_DATAREFS
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_DATAREFS
 from xplane_bridge.common.fields import FieldError, LARGEST_SEED
 from xplane_bridge.common.timing import one_of_physics_rates, PHYSICS_RATE, PHYSICS_RATES
 from xplane_bridge.laboratory.control.gains import Gains, scaled

@@ -43,6 +43,7 @@ from xplane_bridge.bridges.fdmdata import protocol as fdmdata
 from xplane_bridge.bridges.fdmdata.protocol import Command
 from xplane_bridge.bridges.fdmdata.session.overrides import Overrides
 from xplane_bridge.bridges.protocols.base import Message
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_DATAREFS
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.session.commands import to_controls
 from xplane_bridge.bridges.xplane_udp import protocol as xplane_udp
@@ -271,7 +272,7 @@ class FdmdataRounding:
 
 def _make(simulator: Simulator, aircraft: Aircraft) -> Rounding:
     if (version := simulator.version) is not None:
-        has_datarefs = version >= xplane_udp.FIRST_WITH_DATAREFS
+        has_datarefs = version >= FIRST_WITH_DATAREFS
         return (XplaneUdpRounding if has_datarefs else RowsRounding)(aircraft, version)
     return XpcRounding(aircraft) if simulator.protocol.name == 'xpc' else FdmdataRounding(aircraft)
 

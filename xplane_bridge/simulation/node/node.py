@@ -34,7 +34,7 @@ from xplane_bridge.bridges.nodes.common.running import run
 from xplane_bridge.bridges.nodes.common.stamps import write_stamp
 from xplane_bridge.bridges.nodes.vehicle.clock import SimulatorTime
 from xplane_bridge.bridges.nodes.vehicle.transforms import make_map_frame
-from xplane_bridge.bridges.xplane_udp.protocol import FIRST_WITH_TARGETS
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_TARGETS
 from xplane_bridge.common.text import printable
 from xplane_bridge.common.timing import PHYSICS_RATE, physics_rate, SECOND_NS
 from xplane_bridge.common.units import KNOT
@@ -166,9 +166,8 @@ class ContactsTopic:
         self._publisher.publish(message)
 
 
-# At its end it goes on until nothing new was commanded for so long (s): a bridge needs up to 0.6 s
-# until all is shown. At most for as long as one gives back.
-_QUIET, _LONGEST = 1.0, 4.0
+# At its end it goes on at most for as long as a bridge gives back (s).
+_LONGEST = 4.0
 
 
 class SimulatorNode(BridgeNode[SimulatorParameters]):
@@ -238,7 +237,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
     def leave(self) -> None:
         """Go on while a bridge gives back: Ctrl-C ends both at the same time."""
         if self.active:
-            self.server.linger(_QUIET, _LONGEST)
+            self.server.linger(self.parameters.linger, _LONGEST)
         super().leave()
 
     def hurry(self) -> None:

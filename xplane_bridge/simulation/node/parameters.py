@@ -23,7 +23,7 @@ from typing import Any
 
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.bridges.nodes.vehicle.namespaces import check_namespaces, default_namespaces
-from xplane_bridge.bridges.xplane_udp.protocol import HIGHEST_PLAUSIBLE_ROW
+from xplane_bridge.bridges.protocols.xplane_versions import HIGHEST_PLAUSIBLE_ROW
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.text import printable
 from xplane_bridge.common.timing import FRAME_RATE
@@ -126,6 +126,10 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         False, 'Publish in each frame what of the aircraft touches the ground, on contacts.')
     publish_clock: bool = parameter(
         True, 'Publish the simulated time on /clock; false if a bridge does (stamp: simulator).')
+    linger: float = parameter(
+        1.0, 'Seconds without a new command after which it ends, once interrupted, 4 at most: a '
+        'bridge that is interrupted with it gives back meanwhile. 0 where the bridge ends first.',
+        low=0.0, high=4.0)
 
     loss: float = parameter(
         0.0, 'Probability of losing a datagram, each way.', low=0.0, high=1.0)

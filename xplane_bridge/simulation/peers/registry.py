@@ -29,7 +29,7 @@ from importlib import import_module
 from typing import Any, cast, Protocol, TYPE_CHECKING
 
 from xplane_bridge.bridges.protocols.registry import DATA_PORT, PeerProtocol, PROTOCOLS, UNBRIDGED
-from xplane_bridge.bridges.xplane_udp import protocol as xplane_udp
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_SENDER
 
 if TYPE_CHECKING:
     # Only load() may need the flight model.
@@ -96,7 +96,7 @@ class Simulator:
 
 
 def _x_plane(version: int, compared: bool = False) -> Simulator:
-    sends_from_next_port = version >= xplane_udp.FIRST_WITH_SENDER
+    sends_from_next_port = version >= FIRST_WITH_SENDER
     return Simulator(
         f'xplane{version}', PROTOCOLS['xplane_udp'], 2 if sends_from_next_port else 1, version,
         compared=compared)

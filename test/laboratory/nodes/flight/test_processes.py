@@ -67,6 +67,41 @@ def test_who_records_ends_first_and_the_simulator_last(tmp_path):
     assert (first, sorted(others), last) == ('recorder', ['autopilot', 'bridge'], 'simulator')
 
 
+# Interrupted, it goes on until another one has been asked.
+WAITS = """
+import os, signal, sys, time
+def end(*_):
+    while not os.path.exists(sys.argv[1]):
+        time.sleep(0.01)
+    sys.exit()
+signal.signal(signal.SIGINT, end)
+print('ready', flush=True)
+while True:
+    signal.pause()
+"""
+TELLS = """
+import signal, sys
+signal.signal(signal.SIGUSR1, lambda *_: open(sys.argv[1], 'a').close())
+print('ready', flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def test_while_a_recorder_ends_all_others_are_asked_what_they_have_published(tmp_path):
+    log, told = tmp_path / 'log', tmp_path / 'told'
+    asked_here = []
+    with Processes(str(log)) as processes:
+        recorder = processes.announce(
+            sys.executable, ['-c', WAITS, str(told)], patience=DEADLINE)
+        processes.start(sys.executable, ['-c', TELLS, str(told)])
+        assert recorder.wait(DEADLINE) == 'ready'
+        wait_for(lambda: log.read_text().count('ready') == 2, 'all of them')
+        processes.end_recorders(lambda: asked_here.append(None))
+    assert asked_here
+    assert told.exists()
+
+
 @pytest.mark.parametrize(('code', 'why'), [
     ('', 'it printed nothing'),
     ('import sys; print("no room"); sys.exit(1)', 'no room')])

@@ -21,6 +21,7 @@ from pathlib import Path
 import re
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -40,6 +41,7 @@ from xplane_bridge.laboratory.flights.refusals import OrderError
 from xplane_bridge.laboratory.flights.scenario.events import parse as parse_event
 from xplane_bridge.laboratory.flights.scenario.scenario import parse
 from xplane_bridge.laboratory.flights.scenario.start import apply_start, Start
+from xplane_bridge.laboratory.nodes.flight.processes import Processes
 from xplane_bridge.laboratory.open_flight import open_flight
 from xplane_bridge.msg import FlightControls
 
@@ -177,6 +179,26 @@ def test_its_states_are_those_of_a_flight_in_one_process():
     driver.do('close', 'close', 'history', 'result', 'start', 'step', 'fly')
     assert driver.flight.state is FlightState.CLOSED
     assert driver.flight.flown == 1.0
+
+
+def test_what_was_flown_is_known_while_its_processes_end(monkeypatch):
+    namespace, known = f'/ending_{os.getpid()}', threading.Event()
+    end = Processes.__exit__
+
+    def wait_and_end(*given):
+        assert known.wait(_DEADLINE)
+        end(*given)
+
+    monkeypatch.setattr(Processes, '__exit__', wait_and_end)
+    flight = open_flight(by_actions(BRIEF, sim='direct', namespace=namespace))
+    flight.ends_at_once = False
+    assert flight.start() is FlightState.READY
+    assert flight.step(ACTION, 60) is FlightState.OVER
+    assert commands_with(f'__ns:={namespace}')
+    assert len(flight.history().series['altitude'].times)
+    known.set()
+    flight.close()
+    assert not commands_with(f'__ns:={namespace}')
 
 
 def test_behind_sensors_a_controller_is_given_to_hold_what_it_measures():

@@ -446,6 +446,25 @@ def test_the_end_is_told_while_the_node_goes_on(told):
     assert 'not known' not in told.recorder.summary()
 
 
+def test_the_end_is_told_by_a_node_that_is_asked(told):
+    told.node._diagnostics_timer.cancel()
+    told.node.out.publish(controls(1))
+    # Who asks does not know when the recorder is ready to hear it, and asks again.
+    asking = threading.Event()
+
+    def ask():
+        while not asking.wait(0.05):
+            told.node.tell_published()
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    told.recorder.drain(told.executor)
+    asking.set()
+    thread.join()
+    assert told.recorder.summary().startswith('1 message of 1 topic, 0 lost, ')
+    assert 'not known' not in told.recorder.summary()
+
+
 def test_the_end_is_told_by_a_node_that_ends(told):
     for number in range(100):
         told.node.out.publish(controls(number))

@@ -36,6 +36,7 @@ _CONTROLS = Body(ControlPositions, '>')
 _REPLIES: dict[int, Body[SensorReply]] = {
     kind.command: Body(kind, '>', header=bytes((_OK, kind.command)))
     for kind in SENSOR_REPLIES}
+_BY_HEADER = {bytes((_OK, command)): body for command, body in _REPLIES.items()}
 
 
 def decode(data: bytes | bytearray | memoryview, sender: Sender) -> Message:
@@ -64,9 +65,10 @@ def _decode_request(data: bytes | bytearray | memoryview) -> SensorRequest | Con
 
 def decode_reply(data: bytes | bytearray | memoryview) -> SensorReply | ErrorReply:
     """Decode one datagram of Huginn; see decode()."""
+    header = bytes(data[:2])
+    if header in _BY_HEADER:
+        return _BY_HEADER[header].unpack(data)
     size = len(data)
-    if size > 1 and data[0] == _OK and data[1] in _REPLIES:
-        return _REPLIES[data[1]].unpack(data)
     if size == 0:
         raise ProtocolError('reply: empty datagram')
     if data[0] == _ERROR and size == 1:

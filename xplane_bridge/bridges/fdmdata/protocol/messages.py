@@ -24,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 import enum
 from operator import attrgetter
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
 
 from xplane_bridge.bridges.protocols.base import any_float32, float32, Message, messages
 from xplane_bridge.bridges.protocols.registry import PORTS
@@ -62,10 +62,10 @@ class SensorReply(Message):
 
     command: ClassVar[Command]
 
-    @property
-    def values(self) -> tuple[float, ...]:
-        """Return the values of all fields in order."""
-        return _values[self.command](self)
+    if TYPE_CHECKING:
+        @property
+        def values(self) -> tuple[float, ...]:
+            """Return the values of all fields in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +208,14 @@ SENSOR_REPLIES: tuple[type[SensorReply], ...] = (
 
 Reply: TypeAlias = SensorReply | ErrorReply
 
-# Some hundred times per second: all of a reply at once.
-_values: dict[Command, Callable[[Any], tuple[float, ...]]] = {
-    kind.command: attrgetter(*kind.__slots__) if len(kind.__slots__) > 1
-    else lambda reply, one=attrgetter(*kind.__slots__): (one(reply),)  # type: ignore[misc]
-    for kind in SENSOR_REPLIES}
+
+def _reader(kind: type[SensorReply]) -> Callable[[Any], tuple[float, ...]]:
+    every: Callable[[Any], Any] = attrgetter(*kind.__slots__)
+    return every if len(kind.__slots__) > 1 else lambda reply: (every(reply),)
+
+
+# Some hundred times per second: all of a reply at once, mostly without a function of Python.
+for _kind in SENSOR_REPLIES:
+    _kind.values = property(_reader(_kind))  # type: ignore[method-assign, assignment]
 
 MESSAGES = messages(bridge=(SensorRequest, ControlPositions), peer=(*SENSOR_REPLIES, ErrorReply))

@@ -20,7 +20,7 @@ from typing import Any
 
 from xplane_bridge.bridges.fdmdata.protocol import Command, ErrorReply, Reply, SensorReply
 from xplane_bridge.bridges.fdmdata.session.events import Telemetry
-from xplane_bridge.bridges.fdmdata.session.plan import WATCH
+from xplane_bridge.bridges.fdmdata.session.plan import RESTLESS, WATCH
 from xplane_bridge.bridges.fdmdata.session.polls import TIMEOUT
 from xplane_bridge.bridges.fdmdata.session.session import FdmdataSession
 from xplane_bridge.bridges.sessions.base import Outgoing
@@ -58,13 +58,16 @@ class FdmdataListener(FdmdataSession):
     def _place(
         self, channel: str, reply: Reply, now: float, events: list[Any]
     ) -> list[Telemetry]:
-        self._peer.answer(now, waits=True)
+        self._peer.waits_since = now
         if isinstance(reply, ErrorReply):
             return []
         self.statistics.replies += 1
         self._requests.note(reply.command, now)
-        self._peer.see(reply, now - TIMEOUT, now)
-        self._follow(reply, now)
+        peer = self._peer
+        peer.see(reply, now - TIMEOUT, now)
+        if reply.command in RESTLESS:
+            self._motion.on_reply(reply.command, peer.has_changed, now)
+        self._follow(now)
         placed = []
         for name, wanted in self._requests.entries.items():
             if name == WATCH or reply.command not in wanted.commands:
@@ -82,7 +85,8 @@ class FdmdataListener(FdmdataSession):
             }
             if len(replies) == len(wanted.commands):
                 heard.clear()
-                placed.append(self._telemetry(name, replies))
+                self.statistics.updates[name] += 1
+                placed.append(Telemetry(0, replies, name))
         return placed
 
     def _ask(self, now: float) -> list[Outgoing]:

@@ -55,7 +55,8 @@ class Health:
     def on_reply(self, reply: SensorReply, now: float) -> bool:
         """Note a reply; return whether judge() has nothing new, as data change and are good."""
         command, values = reply.command, reply.values
-        if not all(map(math.isfinite, values)):
+        # With infinity or NaN among them a sum is not finite, and float32 cannot overflow it.
+        if not math.isfinite(sum(values)):
             self._broken.add(command)
         elif self._broken:
             self._broken.discard(command)
@@ -104,6 +105,7 @@ class Peer(machine.Peer):
     last reply has to be confirmed by another one, ``was_reset`` whether it shows a reset of ours,
     ``has_changed`` whether it differs from the one before of its sensor, ``is_judged`` whether it
     leaves nothing for judge() to find; until ``resets_until`` a reset of ours may show.
+    ``waits_since`` is since when Huginn owes a reply, None if it owes none.
     """
 
     def __init__(self, address: str) -> None:
@@ -119,8 +121,7 @@ class Peer(machine.Peer):
         # Since when a reset of ours must have shown.
         self._reset_at = math.inf
         self._health = Health()
-        # Since when Huginn owes a reply.
-        self._waits_since: float | None = None
+        self.waits_since: float | None = None
         away = f'nothing answers at {address}'
         doubted = f'Huginn answers again at {address}; finding out if it was restarted'
         self._silences = {
@@ -143,19 +144,15 @@ class Peer(machine.Peer):
     @property
     def deadline(self) -> float | None:
         """Return when check_timeouts() has something at the latest."""
-        until, since = self._identity.until, self._waits_since
+        until, since = self._identity.until, self.waits_since
         if since is None or self.is_gone:
             return until
         return since + SILENCE if until is None else min(until, since + SILENCE)
 
     def ask(self, now: float) -> None:
         """Note that something was asked."""
-        if self._waits_since is None:
-            self._waits_since = now
-
-    def answer(self, now: float, *, waits: bool) -> None:
-        """Note that something was answered, and whether more is to be."""
-        self._waits_since = now if waits else None
+        if self.waits_since is None:
+            self.waits_since = now
 
     def on_reply(self, channel: str, reply: Reply) -> Iterator[Event]:
         """Yield what has happened now that there is a reply, whatever it says."""
@@ -199,7 +196,7 @@ class Peer(machine.Peer):
         return () if deadline is None or now < deadline else self._overdue(now)
 
     def _overdue(self, now: float) -> Iterator[Event]:
-        until, since = self._identity.until, self._waits_since
+        until, since = self._identity.until, self.waits_since
         if until is not None and now >= until:
             self.recognized = PeerRecognized(same=False, why=_SILENT)
             yield Event.OTHER
@@ -236,7 +233,7 @@ class Peer(machine.Peer):
 
     def forget(self) -> None:
         """Forget what is outstanding, and what the data have shown."""
-        self._waits_since = None
+        self.waits_since = None
         self._health = Health()
         self.has_changed = False
 

@@ -119,10 +119,12 @@ class Polls:
 
     def take(self, channel: str, reply: SensorReply) -> SensorPoll | None:
         """Add a reply to its poll, and return the poll; None if it is late or a duplicate."""
-        poll, command = self.outstanding.get(channel), reply.command
-        if poll is None or command not in poll.waiting:
+        command = reply.command
+        if channel not in self.outstanding or (
+                command not in self.outstanding[channel].waiting):
             self._statistics.unexpected += 1
             return None
+        poll = self.outstanding[channel]
         waiting = poll.waiting
         # Huginn answers in order: what is before it remains unanswered.
         unanswered = 0 if waiting[0] is command else waiting.index(command)

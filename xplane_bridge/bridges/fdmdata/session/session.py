@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-import math
 from typing import Any
 
 from xplane_bridge.bridges.fdmdata import protocol as fdmdata
@@ -27,7 +26,6 @@ from xplane_bridge.bridges.fdmdata.session.motion import AwaitedMotion
 from xplane_bridge.bridges.fdmdata.session.overrides import Overrides
 from xplane_bridge.bridges.fdmdata.session.peer import Peer
 from xplane_bridge.bridges.fdmdata.session.plan import RESTLESS, WATCH
-from xplane_bridge.bridges.fdmdata.session.polls import SensorPoll
 from xplane_bridge.bridges.fdmdata.session.requests import Requests
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.sessions.base import (
@@ -248,7 +246,7 @@ class FdmdataSession(Session):
     ) -> Sequence[Any]:
         # Of eight sensors there are hundreds of replies per second: few calls for each.
         peer = self._peer
-        if isinstance(reply, fdmdata.ErrorReply):
+        if type(reply) is fdmdata.ErrorReply:
             self.statistics.errors += 1
         if peer.state is _OFF:
             return ()
@@ -270,26 +268,21 @@ class FdmdataSession(Session):
         elif (poll := requests.take(channel, reply, now)) is not None:
             if happened := peer.see(reply, poll.sent_at, now):
                 events += self._happen(happened, now)
-            is_over = self._follow(reply, now)
-            if is_over and peer.teardown is _NONE and not (events or self._motion.expected):
+            if reply.command in RESTLESS:
+                self._motion.on_reply(reply.command, peer.has_changed, now)
+            if peer.hurries or peer.in_doubt or peer.was_reset or now < peer.resets_until:
+                self._follow(now)
+            elif peer.teardown is _NONE and not (events or self._motion.expected):
                 # All that this changes is until when what answers counts as there.
                 self.rests = self._rested
             if poll.may_end and (ended := poll.ended()):
-                placed = self._give_out(ended, poll, now)
-        peer.answer(now, waits=bool(requests.outstanding))
+                placed = self._give_out(ended, poll.sent_at, now)
+        peer.waits_since = now if requests.outstanding else None
         return placed
 
-    def _follow(self, reply: SensorReply, now: float) -> bool:
-        """
-        Note whether the simulation runs, or was reset, as a reply that was seen shows it.
-
-        Return whether it shows all: nothing is polled sooner.
-        """
+    def _follow(self, now: float) -> None:
+        """Note whether it was reset, as a reply that was seen shows it, or poll again soon."""
         peer = self._peer
-        if reply.command in RESTLESS:
-            self._motion.on_reply(reply.command, peer.has_changed, now)
-        if not (peer.hurries or peer.in_doubt or peer.was_reset or now < peer.resets_until):
-            return True
         if peer.hurries:
             peer.hurries = False
             self._requests.hurry(now)
@@ -299,38 +292,27 @@ class FdmdataSession(Session):
             peer.was_reset = False
             self._motion.reset(now)
             self.forget_controls(now)
-        return False
 
     def _give_out(
-        self, ended: Sequence[tuple[str, Mapping[Command, SensorReply]]], poll: SensorPoll,
+        self, ended: Sequence[tuple[str, Mapping[Command, SensorReply]]], sent_at: float,
         now: float,
     ) -> list[Telemetry]:
-        return [
-            self._telemetry(name, replies) for name, replies in ended
-            if name != WATCH and self._is_news(name, poll.sent_at)
-            and not self._is_repeated(name, replies, now)]
-
-    def _is_news(self, name: str, sent_at: float) -> bool:
-        """Return whether nothing newer has been given out: polls may end in any order."""
-        if sent_at < self._newest.get(name, -math.inf):
-            return False
-        self._newest[name] = sent_at
-        return True
-
-    def _is_repeated(
-        self, name: str, replies: Mapping[Command, SensorReply], now: float
-    ) -> bool:
-        """Return whether Huginn, which runs, has made no step since it gave the same replies."""
-        at, given = self._given.get(name, (now, None))
-        if replies == given and self._motion.repeats_since(at, now):
-            self.statistics.repeats += 1
-            return True
-        self._given[name] = now, replies
-        return False
-
-    def _telemetry(self, name: str, replies: Mapping[Command, SensorReply]) -> Telemetry:
-        self.statistics.updates[name] += 1
-        return Telemetry(0, replies, name)
+        """Return the telemetry of what has ended, unless it is old or the same as before."""
+        given, newest, placed = self._given, self._newest, []
+        for name, replies in ended:
+            # Polls may end in any order: something newer may have been given out.
+            if name == WATCH or name in newest and sent_at < newest[name]:
+                continue
+            newest[name] = sent_at
+            if name in given and replies == given[name][1] and (
+                    self._motion.repeats_since(given[name][0], now)):
+                # Huginn, which runs, has made no step since it gave the same replies.
+                self.statistics.repeats += 1
+                continue
+            given[name] = now, replies
+            self.statistics.updates[name] += 1
+            placed.append(Telemetry(0, replies, name))
+        return placed
 
     # What follows from what has happened.
 

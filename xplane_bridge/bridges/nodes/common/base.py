@@ -433,6 +433,11 @@ class BridgeNode(ManagedParameters[Parameters]):
 
     # Diagnostics.
 
+    def tell_published(self) -> None:
+        """Publish only how many messages were published so far; from any thread."""
+        if self._opened and self._diagnostics.get_subscription_count():
+            self.published.tell(self, self._diagnostics, self.stamps.now_ns)
+
     def publish_diagnostics(self) -> None:
         """Publish the state of this node on /diagnostics."""
         name = self.get_fully_qualified_name()

@@ -281,6 +281,11 @@ class Published:
             f'{counted(len(counts), "topic")}',
             tuple((topic, str(number)) for topic, number in counts.items()))
 
+    def tell(self, node: Any, diagnostics: Any, now_ns: int) -> None:
+        """Say it on /diagnostics; from any thread."""
+        diagnostics.publish(diagnostic_array(
+            node.get_fully_qualified_name(), [self.status()], now_ns))
+
     def tell_the_end(
         self, node: Any, diagnostics: Any, now_ns: int, deadline: float | None = None
     ) -> None:
@@ -294,18 +299,22 @@ class Published:
             return
         if deadline is None:
             deadline = time.monotonic() + ACKNOWLEDGED_WITHIN
-        diagnostics.publish(diagnostic_array(
-            node.get_fully_qualified_name(), [self.status()], now_ns))
+        self.tell(node, diagnostics, now_ns)
         for publisher in (*self._counts, diagnostics):
             publisher.wait_for_all_acked(
                 Duration(seconds=max(0.0, deadline - time.monotonic())))
 
 
-def tell_regularly(node: Any, published: Published) -> None:
-    """Let a node that has no other diagnostics say in them what it has published."""
+def tell_regularly(node: Any, published: Published) -> Callable[[], None]:
+    """
+    Let a node that has no other diagnostics say in them what it has published.
+
+    Return what lets it do so at once, from any thread.
+    """
     diagnostics = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-    name = node.get_fully_qualified_name()
-    node.create_timer(
-        DIAGNOSTICS_PERIOD, lambda: diagnostics.publish(diagnostic_array(
-            name, [published.status()], node.get_clock().now().nanoseconds)),
-        clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def tell() -> None:
+        published.tell(node, diagnostics, node.get_clock().now().nanoseconds)
+
+    node.create_timer(DIAGNOSTICS_PERIOD, tell, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    return tell

@@ -28,17 +28,13 @@ from xplane_bridge.bridges.nodes.common.lists import check_count, dataref_values
 from xplane_bridge.bridges.nodes.vehicle.bridge import Bridge
 from xplane_bridge.bridges.nodes.vehicle.controls import check_control, POSE_MASK
 from xplane_bridge.bridges.protocols.base import Message
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_VEHS
 from xplane_bridge.bridges.sessions.base import CommandDone, ReadDone
 from xplane_bridge.bridges.xplane_udp import protocol as xplane_udp
 from xplane_bridge.bridges.xplane_udp.node.parameters import XplaneUdpParameters
 from xplane_bridge.bridges.xplane_udp.node.poses import check_pose, Poses
 from xplane_bridge.bridges.xplane_udp.node.web_api import WebApi
-from xplane_bridge.bridges.xplane_udp.protocol import (
-    FIRST_WITH_VEHS,
-    INTEGER_INPUTS,
-    MOST_ROWS,
-    VALUES_PER_ROW,
-)
+from xplane_bridge.bridges.xplane_udp.protocol import INTEGER_INPUTS, MOST_ROWS, VALUES_PER_ROW
 from xplane_bridge.bridges.xplane_udp.session import XplaneUdpSession
 from xplane_bridge.msg import AircraftPose, Datarefs, DataRows
 from xplane_bridge.srv import GetDatarefs, RunCommand, SelectRows, SetDatarefs

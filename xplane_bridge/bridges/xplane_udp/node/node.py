@@ -39,6 +39,7 @@ from xplane_bridge.bridges.nodes.vehicle.clock import SimulatorClock, SimulatorT
 from xplane_bridge.bridges.nodes.vehicle.controls import CommandGate
 from xplane_bridge.bridges.nodes.vehicle.engines import EngineGate
 from xplane_bridge.bridges.nodes.vehicle.publisher import make_undulation
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_DATAREFS
 from xplane_bridge.bridges.sessions.base import PeerState
 from xplane_bridge.bridges.sessions.left import Left
 from xplane_bridge.bridges.xplane_udp import protocol as xplane_udp
@@ -49,7 +50,7 @@ from xplane_bridge.bridges.xplane_udp.node.parameters import XplaneUdpParameters
 from xplane_bridge.bridges.xplane_udp.node.poses import Poses
 from xplane_bridge.bridges.xplane_udp.node.traffic import Targets
 from xplane_bridge.bridges.xplane_udp.node.web_api import WebApi
-from xplane_bridge.bridges.xplane_udp.protocol import DataLayout, FIRST_WITH_DATAREFS, VERSIONS
+from xplane_bridge.bridges.xplane_udp.protocol import DataLayout, VERSIONS
 from xplane_bridge.bridges.xplane_udp.session import (
     BEACON_CHANNEL,
     DATA_CHANNEL,

@@ -29,8 +29,9 @@ from xplane_bridge.bridges.nodes.common.lists import check_count, watched
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
 from xplane_bridge.bridges.nodes.vehicle.publisher import VehicleParameters
 from xplane_bridge.bridges.nodes.vehicle.traffic import TrafficParameters
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_DATAREFS
 from xplane_bridge.bridges.xplane_udp import protocol as xplane_udp
-from xplane_bridge.bridges.xplane_udp.protocol import FIRST_WITH_DATAREFS, VERSIONS, web_api
+from xplane_bridge.bridges.xplane_udp.protocol import VERSIONS, web_api
 from xplane_bridge.bridges.xplane_udp.session import check_rows, check_watched
 
 # Its times row has no total time.

@@ -54,6 +54,7 @@ from xplane_bridge.bridges.protocols.base import (
     Sender,
 )
 from xplane_bridge.bridges.protocols.errors import ProtocolError
+from xplane_bridge.bridges.protocols.xplane_versions import HIGHEST_PLAUSIBLE_ROW
 from xplane_bridge.common.text import counted
 
 HEADER_SIZE = 5
@@ -65,19 +66,6 @@ NO_DATA = -999.0
 
 VERSIONS = (6, 7, 8, 9, 10, 11, 12)
 """The X-Plane versions whose UDP is known."""
-
-# First versions with each feature (docs/wire/xplane_udp.md, section 5).
-FIRST_WITH_SENDER = 7
-"""Replies come from a different port than the one that X-Plane listens on: the next one."""
-FIRST_WITH_TARGETS = 9
-"""The destination of rows can be set by UDP (ISET, ISE4); before, only in the settings."""
-FIRST_WITH_DATAREFS = 10
-"""RREF, DREF, CMND and the beacon exist."""
-FIRST_WITH_VEHS = 12
-"""VEHS exists."""
-
-HIGHEST_PLAUSIBLE_ROW = 200
-"""A larger row number is taken for the wrong byte order; X-Plane 11 ends at 138."""
 
 MOST_ROWS = HIGHEST_PLAUSIBLE_ROW + 1
 """Maximum number of rows in a datagram that is sent; X-Plane has no more."""

@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xplane_bridge.bridges.protocols.base import Message
+from xplane_bridge.bridges.protocols.xplane_versions import HIGHEST_PLAUSIBLE_ROW
 from xplane_bridge.bridges.xplane_udp.protocol import (
     Cmnd,
     Data,
     DataLayout,
     Dref,
     encode,
-    HIGHEST_PLAUSIBLE_ROW,
     MOST_ROWS,
     to_segments,
     Value,

@@ -20,14 +20,10 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_DATAREFS
 from xplane_bridge.bridges.sessions.base import Address
 from xplane_bridge.bridges.xplane_udp import protocol as wire
-from xplane_bridge.bridges.xplane_udp.protocol import (
-    DataLayout,
-    FIRST_WITH_DATAREFS,
-    RrefRequest,
-    VERSIONS,
-)
+from xplane_bridge.bridges.xplane_udp.protocol import DataLayout, RrefRequest, VERSIONS
 
 TIME = 'sim/time/total_running_time_sec'
 INTERNAL_VERSION = 'sim/version/xplane_internal_version'

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_DATAREFS
 from xplane_bridge.bridges.sessions.ledger import LedgerEntry
 from xplane_bridge.bridges.sessions.left import Left
 from xplane_bridge.bridges.sessions.machine import State
-from xplane_bridge.bridges.xplane_udp.protocol import Dref, FIRST_WITH_DATAREFS
+from xplane_bridge.bridges.xplane_udp.protocol import Dref
 from xplane_bridge.bridges.xplane_udp.session.commands import (
     BRAKES,
     pause,

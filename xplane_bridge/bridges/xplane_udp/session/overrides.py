@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_DATAREFS
 from xplane_bridge.bridges.sessions.base import CommandDone, Outgoing, Tickets
 from xplane_bridge.bridges.sessions.ledger import Held, Ledger, LedgerEntry, name_of
 from xplane_bridge.bridges.xplane_udp import protocol as wire
-from xplane_bridge.bridges.xplane_udp.protocol import DataLayout, Dref, FIRST_WITH_DATAREFS
+from xplane_bridge.bridges.xplane_udp.protocol import DataLayout, Dref
 from xplane_bridge.bridges.xplane_udp.session.commands import (
     BRAKES,
     check_values,

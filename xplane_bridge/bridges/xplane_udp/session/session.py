@@ -22,6 +22,7 @@ from typing import Any
 
 from xplane_bridge.bridges.protocols.base import Message
 from xplane_bridge.bridges.protocols.errors import ProtocolError
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_DATAREFS
 from xplane_bridge.bridges.sessions.base import (
     Address,
     CommandDone,
@@ -39,7 +40,6 @@ from xplane_bridge.bridges.xplane_udp.protocol import (
     Becn,
     Data,
     DataLayout,
-    FIRST_WITH_DATAREFS,
     RposReply,
     RrefReply,
     VERSIONS,

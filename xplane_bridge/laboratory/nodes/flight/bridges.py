@@ -24,7 +24,8 @@ from rclpy.exceptions import InvalidNamespaceException
 from rclpy.validate_namespace import validate_namespace
 
 from xplane_bridge.bridges.conversions.topics import AIR_TOPICS, VEHICLE
-from xplane_bridge.bridges.xplane_udp.protocol import FIRST_WITH_DATAREFS
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_DATAREFS
+from xplane_bridge.laboratory.flights.order import Link
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.nodes.flight.alone import CLOCK
 from xplane_bridge.simulation.peers.registry import Simulator
@@ -32,6 +33,9 @@ from xplane_bridge.simulation.peers.registry import Simulator
 # Updates per simulated second.
 RATE = 50.0
 _BUDGET = 240.0
+# In s: from this machine to itself no datagram comes later than that, unless the link is to delay
+# or to lose some.
+_RELEASED_WITHIN = 0.5
 # Messages that a publisher keeps for a recorder that is starved on a busy machine: with the
 # default of 10, a fifth of a second would leave a gap in the recording.
 KEPT = 1000
@@ -79,6 +83,16 @@ def bridge_parameters(
         # Ours reads all that it is sent, and a flight begins when all is requested.
         given['pacing'] = 0.001
     return given | {'rate': 1000.0 if lockstep else rate, 'data_port': data_port}
+
+
+def release_parameters(link: Link) -> dict[str, float]:
+    """
+    Return how long a bridge gives back at its end, by what its parameter is then.
+
+    A simulator of this package ends with the flight: nobody uses what is left of it.
+    """
+    is_perfect = not (link.host or link.loss or link.delay or link.jitter)
+    return {'release_timeout': _RELEASED_WITHIN} if is_perfect else {}
 
 
 def telemetry_of(simulator: Simulator) -> list[str]:

@@ -24,7 +24,7 @@ from __future__ import annotations
 import atexit
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
@@ -114,6 +114,8 @@ class RosFlight(Flight):
         self._laws: list[ActionLaw] = []
         self._processes: Processes | None = None
         self._is_ended = False
+        # The end of its processes, if that goes on while somebody looks at what was flown.
+        self._ending: Future[None] | None = None
         _open.add(self)
 
     @property
@@ -292,7 +294,7 @@ class RosFlight(Flight):
                 vehicle.conclude()
             if self._records and self.began:
                 assert self._processes is not None
-                self._processes.end_recorders()
+                self._processes.end_recorders(self._tell_published)
                 for vehicle in self.vehicles.values():
                     vehicle.read_recording()
                 if not self.order.keep.recording:
@@ -300,7 +302,23 @@ class RosFlight(Flight):
                     for vehicle in self.vehicles.values():
                         vehicle.wait_until_read()
         finally:
-            self._resources.close()
+            if self.ends_at_once:
+                self._resources.close()
+            else:
+                ends = ThreadPoolExecutor(1, 'ends a flight')
+                self._ending = ends.submit(self._resources.close)
+                ends.shutdown(wait=False)
+
+    def close(self) -> None:
+        """End it, and wait until its processes have ended; closing twice is fine."""
+        self.ends_at_once = True
+        super().close()
+        if self._ending is not None:
+            self._ending.result()
+
+    def _tell_published(self) -> None:
+        for vehicle in self.vehicles.values():
+            vehicle.tell_published()
 
 
 class _Monitors(NamedTuple):

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 import os
@@ -82,6 +82,8 @@ _PATIENCE = 4.7
 _LEAST_PATIENCE = 1.0
 # A recorder's last lines are copied after its end.
 _COPYING = 1.0
+# How often the nodes are asked what they have published, while a recorder ends (s).
+_TOLD_EVERY = 0.05
 # Of the log, in which a process says why it ends (bytes).
 _LOG_END = 65536
 # What has been published must be in its file before the publishers end. They say within a second
@@ -159,13 +161,33 @@ class Processes:
         with _without_interrupts():
             self._end()
 
-    def end_recorders(self) -> None:
-        """End those with a patience of their own; nothing else is ended before they have."""
+    def end_recorders(self, tell: Callable[[], None] | None = None) -> None:
+        """
+        End those with a patience of their own; nothing else is ended before they have.
+
+        With ``tell`` all others say meanwhile how many messages they have published: this process
+        by ``tell()``, the nodes by SIGUSR1, for which they have to be up (running.py). Who records
+        waits for that, and else until they say so by themselves, once per second.
+        """
         with _without_interrupts():
             for process, patience in reversed(self._patience.items()):
                 if patience:
                     process.end(patience)
-                    process.wait(patience)
+                    self._wait_telling(process, patience, tell)
+
+    def _wait_telling(
+        self, process: Supervised, patience: float, tell: Callable[[], None] | None
+    ) -> None:
+        if tell is None:
+            process.wait(patience)
+            return
+        # It may have been too soon for who records: again and again.
+        deadline = time.monotonic() + patience
+        while process.wait(_TOLD_EVERY) is None and time.monotonic() < deadline:
+            tell()
+            for other, its_patience in self._patience.items():
+                if not its_patience:
+                    other.send(signal.SIGUSR1)
 
     def _end(self) -> None:
         """

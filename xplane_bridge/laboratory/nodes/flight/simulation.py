@@ -170,11 +170,10 @@ def _start_direct(
                     for topic, truth in moved[name].items()}
     processes.start('simulator_node', peers.ros_arguments(link.namespace, {
         'telemetry': 'direct', 'speed': link.speed, 'lockstep': link.lockstep, 'seed': order.seed,
-        'publish_clock': order.follows_clock, **kept,
+        'publish_clock': order.follows_clock, 'linger': 0.0, **kept,
         # The simulation waits for commands; the watchdog does not, and would command instead.
         **({'command_timeout': 0.0} if link.lockstep else {}),
-        **(_initial_of(order) if is_of_one else _initial_of_several(order, orders))}, renamed),
-        is_last=True)
+        **(_initial_of(order) if is_of_one else _initial_of_several(order, orders))}, renamed))
     if link.lockstep:
         _wait_until_open(processes)
     return 'simulator_node, direct; ' if is_of_one else (
@@ -218,7 +217,7 @@ def _start_behind_bridge(
             'lockstep': link.lockstep, 'seed': order.seed, 'loss': link.loss,
             'delay': link.delay, 'jitter': link.jitter,
             # If stamps are simulated time, the bridge publishes them, and the only clock.
-            'publish_clock': False, **_initial_of(order)}), is_last=True)
+            'publish_clock': False, 'linger': 0.0, **_initial_of(order)}), is_last=True)
         if link.lockstep:
             _wait_until_open(processes)
     kept = peers.kept_by_bridge(simulator, namespace, moved, order.simulated_time)
@@ -230,7 +229,7 @@ def _start_behind_bridge(
     if simulator.protocol.name == 'xplane_udp':
         given |= web_parameters(link)
     processes.start(bridge, peers.ros_arguments(
-        namespace, kept | given, moved))
+        namespace, kept | given | peers.release_parameters(link), moved))
     where = link.host or f'simulator_node as {simulator.name}'
     return f'{where}, port {port}; {bridge}; '
 

@@ -127,7 +127,7 @@ class Vehicle:
         self._published = Published()
         self._published.add(self._controls)
         self._published.add(self._targets)
-        tell_regularly(node, self._published)
+        self.tell_published = tell_regularly(node, self._published)
         self._engage: Any = node.create_client(SetBool, f'{namespace}/autopilot/engage')
         self._trim: Any = node.create_client(Trim, f'{namespace}/trim')
         self._parameters: dict[str, Any] = {

@@ -19,13 +19,12 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import dataclass
 
-from xplane_bridge.bridges.xplane_udp.protocol import (
+from xplane_bridge.bridges.protocols.xplane_versions import (
     FIRST_WITH_SENDER,
     FIRST_WITH_TARGETS,
     HIGHEST_PLAUSIBLE_ROW,
-    PORT,
-    VERSIONS,
 )
+from xplane_bridge.bridges.xplane_udp.protocol import PORT, VERSIONS
 from xplane_bridge.bridges.xplane_udp.protocol.web_api import FIRST_WITH_WEB_API
 from xplane_bridge.bridges.xplane_udp.protocol.web_api import PORT as WEB_PORT
 from xplane_bridge.simulation.peers import options

@@ -30,6 +30,7 @@ from typing import Any
 
 from xplane_bridge.bridges.protocols.base import Message
 from xplane_bridge.bridges.protocols.errors import ProtocolError
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_DATAREFS
 from xplane_bridge.bridges.xplane_udp import protocol as wire
 from xplane_bridge.bridges.xplane_udp.protocol.data import ByteOrder
 from xplane_bridge.simulation.peers.endpoints import Address
@@ -115,9 +116,9 @@ class XPlane:
         self.data_target = data_target
         self.selected = set(ticked)
         self.next_beacon: float | None = (
-            started + BEACON_PERIOD if version >= wire.FIRST_WITH_DATAREFS else None)
+            started + BEACON_PERIOD if version >= FIRST_WITH_DATAREFS else None)
         self._store = (
-            DatarefStore(world, version) if version >= wire.FIRST_WITH_DATAREFS else None)
+            DatarefStore(world, version) if version >= FIRST_WITH_DATAREFS else None)
         self._commands = Commands(world)
         self._port = port
         self._data_rate = data_rate

@@ -23,15 +23,10 @@ import math
 from typing import Any
 
 from xplane_bridge.bridges.protocols.base import Message
+from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_DATAREFS
 from xplane_bridge.bridges.sessions.base import Outgoing, ReadDone, soonest, Tickets
 from xplane_bridge.bridges.xplane_udp import protocol as wire
-from xplane_bridge.bridges.xplane_udp.protocol import (
-    Data,
-    DataLayout,
-    FIRST_WITH_DATAREFS,
-    RposReply,
-    RrefReply,
-)
+from xplane_bridge.bridges.xplane_udp.protocol import Data, DataLayout, RposReply, RrefReply
 from xplane_bridge.bridges.xplane_udp.session.commands import (
     check_rows,
     COMMAND_CHANNEL,

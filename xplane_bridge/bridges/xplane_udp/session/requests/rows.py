@@ -19,14 +19,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 import math
 
+from xplane_bridge.bridges.protocols.xplane_versions import HIGHEST_PLAUSIBLE_ROW
 from xplane_bridge.bridges.sessions.leases import Leases
-from xplane_bridge.bridges.xplane_udp.protocol import (
-    DataLayout,
-    Dsel,
-    encode,
-    HIGHEST_PLAUSIBLE_ROW,
-    Segment,
-)
+from xplane_bridge.bridges.xplane_udp.protocol import DataLayout, Dsel, encode, Segment
 
 # Rows that X-Plane sends before we select any were selected by its user or another program, and
 # are not deselected at the end. Once per second is its slowest setting.
