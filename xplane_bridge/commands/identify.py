@@ -21,7 +21,7 @@ identify: the derivatives of an aircraft, with error bounds, from recorded fligh
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import escape
 import os
@@ -91,7 +91,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not given.no_pictures:
             optional.require('drawing', 'matplotlib', extra='fly')
         theirs = published.load(given.published) if given.published else None
-        found, truth = _identified(given)
+        prior = published.load_prior(given.prior) if given.prior else None
+        found, truth = _identified(given, prior)
+        if theirs:
+            published.check_units(theirs, found.surfaces)
         for line in lines(found, truth, theirs):
             print(line)
         plain_files.write(f'{prefix}.yaml', yaml.safe_dump(
@@ -134,7 +137,7 @@ def _identify_each(given: Namespace) -> int:
             print(f'{len(rows)} of {counted(len(paths), "flight")}', file=sys.stderr, flush=True)
 
     try:
-        for option in ('columns', 'published', 'validate', 'write_aircraft', 'stepwise'):
+        for option in ('columns', 'published', 'prior', 'validate', 'write_aircraft', 'stepwise'):
             if getattr(given, option):
                 raise ValueError(f'--{option.replace("_", "-")} is for one model of all given '
                                  'flights: of a folder each is identified by itself')
@@ -163,7 +166,9 @@ def _identify_each(given: Namespace) -> int:
     return IDENTIFIED
 
 
-def _identified(given: Namespace) -> tuple[Identification, Truth | None]:
+def _identified(
+    given: Namespace, prior: Mapping[str, published.PublishedDerivative] | None
+) -> tuple[Identification, Truth | None]:
     flights = _flights(given)
     model = given.model or next((one.model for one in flights.flights if one.model), '')
     truth: Truth | None = None
@@ -180,7 +185,7 @@ def _identified(given: Namespace) -> tuple[Identification, Truth | None]:
         assert known is not None
         airframe = known.airframe
     found = identify(
-        flights.flights, airframe, flights.step, flights.unseen, given.stepwise)
+        flights.flights, airframe, flights.step, flights.unseen, given.stepwise, prior)
     if known is not None:
         truth = known.truth(reached(found), found.surfaces)
     return found, truth
@@ -249,6 +254,9 @@ def _parser() -> ArgumentParser:
                           help='YAML file with mass, inertia and reference sizes, in SI')
     aircraft.add_argument('--published', default='', metavar='FILE',
                           help='YAML file of published derivatives, to compare with')
+    aircraft.add_argument('--prior', default='', metavar='FILE',
+                          help='YAML file of derivatives with their standard deviations, which '
+                          'the estimates are of as well as of the flights')
     recordings.add_argument('--columns', default='', metavar='FILE',
                             help='YAML file that says which column of a table is which signal')
     recordings.add_argument('--validate', type=Path, nargs='+', default=[], metavar='RECORDING',

@@ -35,6 +35,7 @@ tube: so least squares are hardly biased, and nothing need be flown through.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -167,6 +168,27 @@ def foretold_path(
             (-motion.pressure_area / motion.airframe.mass * (constant + table @ slopes))[:, None])
         measured.append(motion.output(fit.form, fit.form.force)[:, None])
     return measured, estimated
+
+
+def refitted(fit: Fit, before: Fit, motions: Sequence[CheckedManoeuvre]) -> Fit:
+    """Return a fit whose derivatives were others ``before``, with constants and path to them."""
+    form, constants = fit.form, [one.copy() for one in fit.constants]
+    outputs = list(fit.outputs)
+    for at, coefficient in enumerate(form.coefficients):
+        changes = np.array([
+            fit.derivatives[one].value - before.derivatives[one].value
+            if (one := Derivative(coefficient, name)) in fit.derivatives else 0.0
+            for name in _names(form, coefficient)])
+        for n, (motion, table) in enumerate(zip(motions, _tables(
+                form, motions, coefficient, fit.delay.value), strict=True)):
+            mean = table.mean(axis=0)
+            constants[n][at] -= mean @ changes
+            if coefficient == 'C_D':
+                outputs[n] = outputs[n] - (motion.pressure_area / motion.airframe.mass * (
+                    (table - mean) @ changes))[:, None]
+    return replace(fit, constants=constants, outputs=outputs, residuals=[
+        old + was - now for old, was, now in zip(
+            fit.residuals, fit.outputs, outputs, strict=True)])
 
 
 def _lag(form: ModelStructure, motions: Sequence[CheckedManoeuvre]) -> float:

@@ -27,7 +27,7 @@ constants (C_L_0 ...) and an initial state of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -269,6 +269,10 @@ class _Problem:
             thetas[:, :self.slopes].reshape(len(thetas), c, -1), own[:, :c], own[:, c:],
             thetas[:, self.slopes])
 
+    def every_output(self, theta: Array) -> list[Array]:
+        """Return the outputs (n, outputs) of each manoeuvre."""
+        return [self.outputs(at, theta[None])[:, 0] for at in range(len(self.windows))]
+
     def changed(self, theta: Array, late: float) -> list[Array]:
         """Return by how much the outputs of each manoeuvre (n, outputs, changes) may be others."""
         slopes = theta[:self.slopes].reshape(len(self.form.coefficients), -1)
@@ -291,8 +295,8 @@ class _Problem:
 
     def residuals(self, theta: Array) -> list[Array]:
         """Return measured minus estimated of each manoeuvre (n, outputs)."""
-        return [window.measured - self.outputs(at, theta[None])[:, 0]
-                for at, window in enumerate(self.windows)]
+        return [window.measured - one for window, one in zip(
+            self.windows, self.every_output(theta), strict=True)]
 
     def sensitivities(self, theta: Array) -> tuple[list[Array], list[Array]]:
         """Return residuals, and the outputs' slopes (n, outputs, parameters)."""
@@ -395,8 +399,7 @@ def _fit(
         form, {name: estimates[at] for name, at in zip(names, free, strict=True)},
         covariance[np.ix_(free, free)], estimates[problem.slopes],
         [theta[own][:c] for own in problem.own], [theta[own][c:] for own in problem.own],
-        [problem.outputs(at, theta[None])[:, 0] for at in range(len(problem.windows))],
-        residuals, {name: float(correction[at]) for name, at in zip(names, free, strict=True)},
+        problem.every_output(theta), residuals, {name: float(correction[at]) for name, at in zip(names, free, strict=True)},
         {form.derivatives[at]: estimates[at] for at in every if at not in free})
 
 
@@ -458,15 +461,33 @@ def foretold(
 
     Only the constants and the initial states are those of these manoeuvres.
     """
+    c = len(fit.form.coefficients)
+    problem, theta = _adapted(
+        fit, motions, step, [fit.constants[0][:c]] * len(motions))
+    return [window.measured for window in problem.windows], problem.every_output(theta)
+
+
+def refitted(fit: Fit, motions: Sequence[CheckedManoeuvre], step: float = 0.0) -> Fit:
+    """Return a fit whose derivatives were changed, with constants and outputs that follow them."""
+    problem, theta = _adapted(fit, motions, step, fit.constants)
+    c, outputs = len(fit.form.coefficients), problem.every_output(theta)
+    return replace(
+        fit, constants=[theta[own][:c] for own in problem.own],
+        initial=[theta[own][c:] for own in problem.own], outputs=outputs,
+        residuals=[window.measured - one
+                   for window, one in zip(problem.windows, outputs, strict=True)])
+
+
+def _adapted(
+    fit: Fit, motions: Sequence[CheckedManoeuvre], step: float, constants: Sequence[Array]
+) -> tuple[_Problem, Array]:
+    """Return parameters of which only constants and initial states are those of manoeuvres."""
     problem = _Problem(fit.form, motions, step)
     derivatives = {name: one.value for name, one in {**fit.derivatives, **fit.beside}.items()}
-    c = len(fit.form.coefficients)
-    theta = problem.first(Regression(
-        derivatives, [fit.constants[0][:c]] * len(motions), NO_COLLINEARITY), fit.delay.value)
+    theta = problem.first(Regression(derivatives, constants, NO_COLLINEARITY), fit.delay.value)
     own = slice(problem.slopes + 1, None)
     for _ in range(_OWN_STEPS):
         residuals, slopes = problem.sensitivities(theta)
         information, gradient = _normal(residuals, slopes, _variances(residuals))
         theta[own] += np.linalg.lstsq(information[own, own], gradient[own], rcond=None)[0]
-    return ([window.measured for window in problem.windows],
-            [problem.outputs(at, theta[None])[:, 0] for at in range(len(problem.windows))])
+    return problem, theta
