@@ -399,7 +399,8 @@ def _fit(
         form, {name: estimates[at] for name, at in zip(names, free, strict=True)},
         covariance[np.ix_(free, free)], estimates[problem.slopes],
         [theta[own][:c] for own in problem.own], [theta[own][c:] for own in problem.own],
-        problem.every_output(theta), residuals, {name: float(correction[at]) for name, at in zip(names, free, strict=True)},
+        problem.every_output(theta), residuals,
+        {name: float(correction[at]) for name, at in zip(names, free, strict=True)},
         {form.derivatives[at]: estimates[at] for at in every if at not in free})
 
 

@@ -39,7 +39,6 @@ from xplane_bridge.common.fields import (
     wrong_kind,
 )
 from xplane_bridge.laboratory.identification.motion.equations import (
-    Derivative,
     FORMS,
     SPEED,
     unit_of,
@@ -56,8 +55,8 @@ PUBLISHED: Table = {
     'value': Declaration(REQUIRED, "the derivative, in the report's unit"),
     'sigma': Declaration(0.0, 'its standard deviation, if one is published; a prior needs it',
                          low=0.0),
-    'unit': Declaration('', "of both, as pint spells it, if it is not the report's; `1/full` is by "
-                        'full deflection', str)}
+    'unit': Declaration('', "of both, as pint spells it, if it is not the report's; `1/full` is "
+                        'by full deflection', str)}
 """Of a derivative."""
 
 
