@@ -15,7 +15,8 @@
 """
 How often the intervals that identify prints contain the truth.
 
-    python3 benchmarks/identification_coverage.py [--shortest] [AIRCRAFT] [FLIGHTS] [SEVERITY] [PRIOR]
+    python3 benchmarks/identification_coverage.py [--shortest]
+        [AIRCRAFT] [FLIGHTS] [SEVERITY] [PRIOR]
 
 Each flight flies the scenario identification with another aircraft's speed and inputs, where it is
 another aircraft, and with other errors of its sensors: one of two has a consumer IMU with vanes,
@@ -26,8 +27,8 @@ is how far estimates are off in their own standard deviations (rms): 1 where the
 JSBSim has as a range that is wider than that deviation is shown, but not counted in the share of
 all, as no interval could miss it. The share behind either set is given too. AIRCRAFT may be
 navion, which is typed in from a paper. PRIOR is the standard deviation of a prior, as a part of
-each derivative: in each flight it is drawn anew about JSBSim's own value, if that is no range. All cores are used. --shortest flies the first manoeuvre
-only.
+each derivative: in each flight it is drawn anew about JSBSim's own value, if that is no range.
+All cores are used. --shortest flies the first manoeuvre only.
 """
 
 from __future__ import annotations
@@ -295,7 +296,8 @@ def main(aircraft: str = 'c172p', flights: int = FLIGHTS, severity: int = 0,
     with TemporaryDirectory() as folder, ProcessPoolExecutor() as pool:
         consumer = Path(folder) / 'consumer_with_vanes.yaml'
         consumer.write_text(CONSUMER, encoding='utf-8')
-        jobs = [Job(aircraft, seed, 'tactical' if seed % 2 else str(consumer), severity, until, prior)
+        jobs = [Job(aircraft, seed, 'tactical' if seed % 2 else str(consumer), severity, until,
+                    prior)
                 for seed in range(1, flights + 1)]
         for number, (job, (reason, found)) in enumerate(
                 zip(jobs, pool.map(identified, jobs), strict=True), 1):

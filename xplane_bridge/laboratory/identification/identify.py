@@ -347,7 +347,8 @@ def _late(form: ModelStructure, motions: Sequence[CheckedManoeuvre], step: float
     """
     if step:
         return _PART_OF_STEP * step if form.name != LATERAL.name else 0.0
-    return _PART_OF_SAMPLE * float(np.median(np.diff(motions[0].times)))
+    # Of flights with other rates those of the slowest.
+    return _PART_OF_SAMPLE * max(float(np.median(np.diff(motion.times))) for motion in motions)
 
 
 def _with_speed(

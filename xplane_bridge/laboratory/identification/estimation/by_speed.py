@@ -220,7 +220,8 @@ def _part(
     variance = max(found.cost / len(every), _EXACT)
     white, covariance = corrected_covariance(
         every.T @ every / variance, [one[:, None] for one in found.residuals],
-        [one[:, None] for one in slopes], np.array([variance]))
+        [one[:, None] for one in slopes], np.array([variance]),
+        steps=[float(np.median(np.diff(motion.times))) for motion in motions])
     for other in others:
         change = np.zeros(len(covariance))
         change[:len(names)] = _solved(form, other, coefficient, lag).slopes - found.slopes

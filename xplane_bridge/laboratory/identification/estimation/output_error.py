@@ -381,7 +381,9 @@ def _fit(
     form, c = problem.form, len(problem.form.coefficients)
     variances = _variances(residuals)
     information, _ = _normal(residuals, slopes, variances)
-    plain, covariance = corrected_covariance(information, residuals, slopes, variances)
+    plain, covariance = corrected_covariance(
+        information, residuals, slopes, variances,
+        steps=[float(np.median(window.steps)) for window in problem.windows])
     for other in others:
         _, gradient = _normal(other.residuals(other.moved(problem, theta)), slopes, variances)
         change = plain @ gradient
