@@ -192,10 +192,17 @@ def _identified(
 
 
 def _flights(given: Namespace) -> _Given:
-    entries = tables.load_map(given.columns) if given.columns else None
+    every = [*given.recording, *given.validate]
+    _refuse_twice(every)
+    maps: list[tables.ColumnMap | None] = [tables.load_map(path) for path in given.columns]
+    if len(maps) not in (0, 1, len(every)):
+        raise ValueError(f'--columns is given {len(maps)} times, expected once, or once for each '
+                         f'of {counted(len(every), "recording")}, those of --validate at last')
+    if len(maps) < 2:
+        maps = (maps or [None]) * len(every)
     steps: list[float] = []
 
-    def read(path: Path) -> FlightSignals:
+    def read(path: Path, entries: tables.ColumnMap | None) -> FlightSignals:
         if path.suffix in tables.FORMATS and (entries or not parquet_file.is_recording(path)):
             flight = tables.read_table(path, entries, given.model)
             if given.simulation_step is None and (step := integrated_step(flight)):
@@ -209,10 +216,19 @@ def _flights(given: Namespace) -> _Given:
         steps.append(step)
         return replace(flight, model=given.model or flight.model)
 
-    flights = [read(path) for path in given.recording]
-    unseen = [read(path) for path in given.validate]
-    step = given.simulation_step
-    return _Given(flights, unseen, max(steps, default=0.0) if step is None else step)
+    flights = [read(path, one) for path, one in zip(every, maps, strict=True)]
+    count, step = len(given.recording), given.simulation_step
+    return _Given(
+        flights[:count], flights[count:], max(steps, default=0.0) if step is None else step)
+
+
+def _refuse_twice(paths: Sequence[Path]) -> None:
+    """Raise ValueError for a recording given twice: it would count as two, or foretell itself."""
+    known: set[Path] = set()
+    for path in paths:
+        if (one := path.resolve()) in known:
+            raise ValueError(f'{path} is given twice: expected different recordings')
+        known.add(one)
 
 
 def _pictures(prefix: str, form: str) -> list[Path]:
@@ -257,8 +273,9 @@ def _parser() -> ArgumentParser:
     aircraft.add_argument('--prior', default='', metavar='FILE',
                           help='YAML file of derivatives with their standard deviations, which '
                           'the estimates are of as well as of the flights')
-    recordings.add_argument('--columns', default='', metavar='FILE',
-                            help='YAML file that says which column of a table is which signal')
+    recordings.add_argument('--columns', action='append', default=[], metavar='FILE',
+                            help='YAML file that says which column of a table is which signal; '
+                            'given once, or once for each recording in their order')
     recordings.add_argument('--validate', type=Path, nargs='+', default=[], metavar='RECORDING',
                             help='flights that the model is to foretell')
     recordings.add_argument('--simulation-step', metavar='S', default=None,

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -83,6 +84,7 @@ from xplane_bridge.laboratory.identification.motion.equations import (
     unit_of,
 )
 from xplane_bridge.laboratory.identification.motion.signals import (
+    Array,
     FlightSignals,
     IdentificationError,
 )
@@ -133,6 +135,14 @@ class Identified:
     def surfaces(self) -> frozenset[str]:
         """Return the controls that are deflections, in rad."""
         return self.motions[0].measured.surfaces
+
+    @property
+    def manoeuvres(self) -> list[str]:
+        """Return the names of its manoeuvres, with their flights if these are several."""
+        several = len({motion.measured.source for motion in self.motions}) > 1
+        return [motion.measured.manoeuvres[0].name
+                + (f' of {Path(motion.measured.source).name}' if several else '')
+                for motion in self.motions]
 
     def unit_of(self, derivative: Derivative) -> str:
         """Return the unit of a derivative."""
@@ -187,7 +197,9 @@ def identify(
     check_units(prior, checked[0].raw[0].surfaces)
     forms: dict[str, Identified] = {}
     refused: dict[str, str] = {
-        name: sentence for each in checked for name, sentence in each.left_out.items()}
+        # Flights may have manoeuvres of the same name.
+        (f'{name} of {each.raw[0].source}' if len(checked) > 1 else name): sentence
+        for each in checked for name, sentence in each.left_out.items()}
     for form in (*FORMS, SPEED):
         motions, others = _select_manoeuvres(form, checked)
         if not motions and form is SPEED:
@@ -337,18 +349,18 @@ def _identified(
     return Identified(motions, start, fit, frequency_domain(form, motions))
 
 
-def _late(form: ModelStructure, motions: Sequence[CheckedManoeuvre], step: float) -> float:
+def _late(form: ModelStructure, motions: Sequence[CheckedManoeuvre], step: float) -> Array:
     """
-    Return how late signals may be against each other (s): a standard deviation.
+    Return how late signals may be against each other in each manoeuvre (s): standard deviations.
 
     Of a simulator the rate of the angle of attack may be that of a step before. Otherwise signals
     are measured at any time of a sample. What surfaces did within one is known otherwise: see
     CheckedManoeuvre.without_jumps.
     """
     if step:
-        return _PART_OF_STEP * step if form.name != LATERAL.name else 0.0
-    # Of flights with other rates those of the slowest.
-    return _PART_OF_SAMPLE * max(float(np.median(np.diff(motion.times))) for motion in motions)
+        return np.full(
+            len(motions), _PART_OF_STEP * step if form.name != LATERAL.name else 0.0)
+    return _PART_OF_SAMPLE * np.array([np.median(np.diff(motion.times)) for motion in motions])
 
 
 def _with_speed(

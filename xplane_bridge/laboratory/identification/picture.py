@@ -62,7 +62,7 @@ def draw_manoeuvre(found: Identified, at: int, path: str | PathLike[str]) -> Non
         right.plot(times, fit.residuals[at][:, row] * factor, color=GREY, lw=0.9)
         right.axhline(0.0, color='black', lw=0.5)
     legend_above(rows[0][0])
-    rows[0][0].set_title(motion.measured.manoeuvres[0].name, loc='left', fontsize=10)
+    rows[0][0].set_title(found.manoeuvres[at], loc='left', fontsize=10)
     rows[0][1].set_title('residuals: measured minus estimated', loc='left', fontsize=10)
     _controls(rows[-1][0], motion)
     rows[-1][1].set_axis_off()

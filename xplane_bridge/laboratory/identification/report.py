@@ -114,9 +114,7 @@ def _form(
             *(_against(slope, one.value, one.deviation) if known else ()),
             *(_beside_published(published.get(str(derivative)), one) if published else ()),
             *(_with_interval(frequency.derivatives[derivative]) if frequency else ())))
-    parts = ', '.join(
-        motion.measured.manoeuvres[0].name for motion in found.motions)
-    shown = [f'{name}, from {parts}{_delay(fit)}',
+    shown = [f'{name}, from {", ".join(found.manoeuvres)}{_delay(fit)}',
              *(f'  {line}'.rstrip() for line in aligned(rows, left=(0, 3)))]
     if unclear:
         shown.append(

@@ -115,7 +115,7 @@ def speed_form(motions: Sequence[CheckedManoeuvre]) -> ModelStructure:
 
 def by_speed(
     motions: Sequence[CheckedManoeuvre], others: Sequence[Sequence[CheckedManoeuvre]] = (),
-    late: float | None = None,
+    late: float | Array | None = None,
 ) -> tuple[Regression, Fit]:
     """
     Return what airspeed and throttle do.
@@ -207,7 +207,7 @@ def _lag(form: ModelStructure, motions: Sequence[CheckedManoeuvre]) -> float:
 
 def _part(
     form: ModelStructure, motions: Sequence[CheckedManoeuvre], coefficient: str, lag: float,
-    others: Sequence[Sequence[CheckedManoeuvre]], late: float | None,
+    others: Sequence[Sequence[CheckedManoeuvre]], late: float | Array | None,
 ) -> _Part:
     found = _solved(form, motions, coefficient, lag)
     names = _names(form, coefficient)

@@ -75,23 +75,24 @@ KINDS = 3
 
 
 def unsteady(
-    slopes: Array, regressors: Sequence[Array], times: Sequence[Array], late: float,
+    slopes: Array, regressors: Sequence[Array], times: Sequence[Array], late: float | Array,
     varies: float = VARIES,
 ) -> list[Array]:
     """
     Return what each slope may make otherwise, in each manoeuvre (n, c, KINDS * r).
 
     slopes (c, r) are those of c coefficients by r regressors, these are (n, r) in each manoeuvre
-    at ``times`` (n,). Regressors may be so ``late`` (s) against one another, and slopes vary by
-    the part ``varies``.
+    at ``times`` (n,). Regressors may be so ``late`` (s) against one another, in all manoeuvres or
+    in each, and slopes vary by the part ``varies``.
     """
     deviations = [one - one[0] for one in regressors]
     most = np.maximum(np.max([np.abs(one).max(axis=0) for one in deviations], axis=0), 1e-12)
     found = []
-    for one, at in zip(deviations, times, strict=True):
+    for one, at, lag in zip(
+            deviations, times, np.broadcast_to(late, len(times)), strict=True):
         terms = np.concatenate((
             varies * one * np.abs(one) / most, varies * one ** 2 / most,
-            late * np.gradient(one, at, axis=0)), axis=1)
+            lag * np.gradient(one, at, axis=0)), axis=1)
         found.append(terms[:, None] * np.tile(slopes, KINDS))
     return found
 
@@ -273,7 +274,7 @@ class _Problem:
         """Return the outputs (n, outputs) of each manoeuvre."""
         return [self.outputs(at, theta[None])[:, 0] for at in range(len(self.windows))]
 
-    def changed(self, theta: Array, late: float) -> list[Array]:
+    def changed(self, theta: Array, late: float | Array) -> list[Array]:
         """Return by how much the outputs of each manoeuvre (n, outputs, changes) may be others."""
         slopes = theta[:self.slopes].reshape(len(self.form.coefficients), -1)
         found = []
@@ -325,7 +326,7 @@ class _Problem:
 def output_error(
     form: ModelStructure, motions: Sequence[CheckedManoeuvre], start: Regression,
     step: float = 0.0,
-    others: Sequence[Sequence[CheckedManoeuvre]] = (), late: float | None = None,
+    others: Sequence[Sequence[CheckedManoeuvre]] = (), late: float | Array | None = None,
 ) -> Fit:
     """
     Return the maximum likelihood estimate of the derivatives of a form.
@@ -333,7 +334,8 @@ def output_error(
     ``step``: of the simulator whose flight it was (s), 0 for a real aircraft. ``others`` are the
     same manoeuvres if sensors err otherwise, each by a standard deviation: how the estimate would
     change is part of its bounds. So is what the model leaves out, unless ``late`` is None: slopes
-    that are not constant, and signals that are so late (s) against each other; see above.
+    that are not constant, and signals that are so late (s) against each other, in all manoeuvres
+    or in each; see above.
     Raises IdentificationError where the search does not converge.
     """
     problem = _Problem(form, motions, step)
@@ -376,7 +378,7 @@ def output_error(
 
 def _fit(
     problem: _Problem, theta: Array, residuals: list[Array], slopes: list[Array],
-    others: Sequence[_Problem], late: float | None,
+    others: Sequence[_Problem], late: float | Array | None,
 ) -> Fit:
     form, c = problem.form, len(problem.form.coefficients)
     variances = _variances(residuals)
