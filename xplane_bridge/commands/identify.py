@@ -21,13 +21,15 @@ identify: the derivatives of an aircraft, with error bounds, from recorded fligh
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import escape
+from itertools import chain
 import os
 from pathlib import Path
 import sys
 import time
+from typing import Any
 
 import yaml
 
@@ -40,12 +42,12 @@ from xplane_bridge.common.command_line import (
     subject,
     without_ros_arguments,
 )
-from xplane_bridge.common.drawing import FORMATS
+from xplane_bridge.common.drawing import add_width_option, FORMATS, save, save_pages
 from xplane_bridge.common.machine import LOST
 from xplane_bridge.common.text import counted
 from xplane_bridge.laboratory.campaigns.engines.local import EngineError, Local
 from xplane_bridge.laboratory.flights.recordings import parquet_file
-from xplane_bridge.laboratory.identification import pooled
+from xplane_bridge.laboratory.identification import paper, pooled
 from xplane_bridge.laboratory.identification.disturbances import (
     collect_slopes,
     flown,
@@ -85,8 +87,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     prefix = given.output or str(given.recording[0].with_suffix('')) + '_identified'
     try:
         aircraft = Path(given.write_aircraft) if given.write_aircraft else None
+        if given.report and given.no_pictures:
+            raise ValueError('--report has pictures: expected no --no-pictures')
         refuse_existing([f'{prefix}.yaml', f'{prefix}_linear.json',
-                         *_pictures(prefix, given.format),
+                         *_there(prefix, given.format),
+                         *(_there(prefix, 'tex', 'pdf') if given.report else ()),
                          *([aircraft] if aircraft else ())], given.force)
         if not given.no_pictures:
             optional.require('drawing', 'matplotlib', extra='fly')
@@ -107,13 +112,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             for name, text in texts.items():
                 plain_files.write(aircraft / name, text, within=aircraft)
             print(f'\nflown by --model {aircraft.name} --aircraft-path {aircraft.parent}')
-        written = [f'{prefix}.yaml', f'{prefix}_linear.json', *([] if given.no_pictures else _draw(
-            found, prefix, given.format))]
+        pictures = 0 if given.no_pictures else _draw(found, prefix, given)
+        if given.report:
+            _report(found, truth, theirs, prefix)
     except (ImportError, OSError, ValueError) as error:
         print(f'identify: {error}', file=sys.stderr, flush=True)
         return NOT_IDENTIFIED
-    print(f'\nwritten: {", ".join(written[:2])}' + (
-        f' and {counted(len(written) - 2, "picture")}' if len(written) > 2 else ''))
+    written = [f'{prefix}.yaml', f'{prefix}_linear.json', *(
+        [f'{prefix}_report.pdf', f'{prefix}_*.tex'] if given.report else ())]
+    print(f'\nwritten: {", ".join(written)}'
+          + (f' and {counted(pictures, "picture")}' if pictures else ''))
     return IDENTIFIED
 
 
@@ -137,7 +145,8 @@ def _identify_each(given: Namespace) -> int:
             print(f'{len(rows)} of {counted(len(paths), "flight")}', file=sys.stderr, flush=True)
 
     try:
-        for option in ('columns', 'published', 'prior', 'validate', 'write_aircraft', 'stepwise'):
+        for option in ('columns', 'published', 'prior', 'validate', 'write_aircraft', 'stepwise',
+                       'report', 'width'):
             if getattr(given, option):
                 raise ValueError(f'--{option.replace("_", "-")} is for one model of all given '
                                  'flights: of a folder each is identified by itself')
@@ -231,24 +240,46 @@ def _refuse_twice(paths: Sequence[Path]) -> None:
         known.add(one)
 
 
-def _pictures(prefix: str, form: str) -> list[Path]:
-    """Return the pictures of that name that are there: how many there will be is not known yet."""
+def _there(prefix: str, *forms: str) -> list[Path]:
+    """Return the files of that name that are there: how many there will be is not known yet."""
     name = Path(prefix)
-    return sorted(name.parent.glob(f'{escape(name.name)}_*.{form}'))
+    return sorted(path for form in forms
+                  for path in name.parent.glob(f'{escape(name.name)}_*.{form}'))
 
 
-def _draw(found: Identification, prefix: str, form: str) -> list[str]:
-    from xplane_bridge.laboratory.identification.picture import draw_compatibility, draw_manoeuvre
-    manoeuvres = [
-        (one, at, f'{prefix}_{name}_{at + 1}.{form}') for name, one in found.forms.items()
-        for at in range(len(one.motions))]
-    sensors = [(one, f'{prefix}_sensors_{at + 1}.{form}')
-               for at, one in enumerate(found.compatibility)]
-    for each, path in sensors:
-        draw_compatibility(each, path)
-    for one, at, path in manoeuvres:
-        draw_manoeuvre(one, at, path)
-    return [*(path for _, path in sensors), *(path for _, _, path in manoeuvres)]
+def _draw(found: Identification, prefix: str, given: Namespace) -> int:
+    """Draw sensors and manoeuvres, for a report correlations and residuals; return how many."""
+    pictures = 0
+    for name, figure in _figures(found, given.width, given.report):
+        save(figure, [f'{prefix}_{name}.{given.format}'])
+        pictures += 1
+    return pictures
+
+
+def _figures(
+    found: Identification, width: float, with_matrices: bool
+) -> Iterator[tuple[str, Any]]:
+    """Yield the pictures by their names, each when it is wanted."""
+    from xplane_bridge.laboratory.identification import picture
+    for at, each in enumerate(found.compatibility, 1):
+        yield f'sensors_{at}', picture.compatibility_figure(each)
+    for name, one in found.forms.items():
+        for at in range(len(one.motions)):
+            yield f'{name}_{at + 1}', picture.manoeuvre_figure(one, at, width)
+        if with_matrices:
+            yield f'{name}_correlation', picture.correlation_figure(one, width)
+            yield f'{name}_spectrum', picture.spectrum_figure(one, width)
+
+
+def _report(
+    found: Identification, truth: Truth | None, theirs: paper.Published | None, prefix: str
+) -> None:
+    """Write the report as a PDF, and its tables in LaTeX."""
+    from xplane_bridge.laboratory.identification import picture
+    for name, table in paper.tables(found, truth, theirs).items():
+        plain_files.write(f'{prefix}_{name}.tex', table)
+    save_pages(chain(picture.text_figures(lines(found, truth, theirs)), (
+        figure for _, figure in _figures(found, 0.0, True))), f'{prefix}_report.pdf')
 
 
 def _parser() -> ArgumentParser:
@@ -294,6 +325,9 @@ def _parser() -> ArgumentParser:
                         help='folder to write a JSBSim aircraft of its name to, which flies so')
     output.add_argument('--format', choices=FORMATS, default=FORMATS[0],
                         help='format of the pictures (%(default)s)')
+    add_width_option(output, 'the pictures of manoeuvres, correlations and spectra', '11 and 7')
+    output.add_argument('--report', action='store_true', help='write the report as a PDF, its '
+                        'tables in LaTeX, and pictures of correlations and residuals')
     output.add_argument('--no-pictures', action='store_true', help='draw no pictures')
     add_force_option(output)
     return parser

@@ -238,3 +238,26 @@ def test_what_is_wrong_about_one_file_names_it(two_files, arguments, said, capsy
     (two_files / 'cut.csv').write_bytes(first[:-40])
     assert identified(two_files, *arguments) == identify.NOT_IDENTIFIED
     assert re.search(said, capsys.readouterr().err)
+
+
+def test_a_report_is_a_pdf_with_tables_and_matrices(two_files, capsys):
+    pytest.importorskip('matplotlib', reason='matplotlib is not installed')
+    prefix = two_files / 'paper'
+    arguments = ['first.csv', '--columns', 'first.yaml', '--report', '--output', str(prefix),
+                 '--width', '3.5', '--airframe', str(two_files / 'frame.yaml')]
+    arguments = [str(two_files / one) if one.startswith('first') else one for one in arguments]
+    assert identify.main([*arguments, '--no-pictures']) == identify.NOT_IDENTIFIED
+    assert '--report has pictures: expected no --no-pictures' in capsys.readouterr().err
+    assert identify.main(arguments) == identify.IDENTIFIED
+    assert capsys.readouterr().out.endswith(
+        f'{prefix}_report.pdf, {prefix}_*.tex and 4 pictures\n')
+    assert {one.name.removeprefix('paper_') for one in two_files.glob('paper_*')} == {
+        'linear.json', 'report.pdf', 'derivatives.tex', 'modes.tex', 'covariance_longitudinal.tex',
+        'correlation_longitudinal.tex', 'sensors_1.png', 'longitudinal_1.png',
+        'longitudinal_correlation.png', 'longitudinal_spectrum.png'}
+    made = (two_files / 'paper_report.pdf').read_bytes()
+    assert made.startswith(b'%PDF-')
+    # The text, and the pictures.
+    assert made.count(b'/Type /Page ') == 5
+    assert identify.main(arguments) == identify.NOT_IDENTIFIED
+    assert 'paper_report.pdf' in capsys.readouterr().err

@@ -353,6 +353,8 @@ def _form_mapping(
         'delay': {'estimate': found.fit.delay.value,
                   'two_sigma': 2.0 * found.fit.delay.deviation, 'unit': 's'},
         'derivatives': derivatives,
+        # Rows in the order of the derivatives.
+        'covariance': found.fit.covariance.tolist(),
         **({'accounted_for': beside} if (beside := _beside(found)) else {}),
         **({'times_alpha_dot': shares} if shares else {}),
         'collinearity': {'condition': alike.condition, 'pair': list(alike.pair),

@@ -53,7 +53,7 @@ def corrected_covariance(
     inverse = np.linalg.pinv(information * np.outer(scale, scale), hermitian=True)
     white = inverse * np.outer(scale, scale)
     middle = np.zeros_like(information) if prior is None else prior.copy()
-    for alike in _of_one_rate(steps or [1.0] * len(residuals)):
+    for alike in of_one_rate(steps or [1.0] * len(residuals)):
         correlations = _correlations([residuals[n] for n in alike])
         for n in alike:
             residual = residuals[n]
@@ -67,7 +67,7 @@ def corrected_covariance(
     return white, coloured * np.outer(grown, grown)
 
 
-def _of_one_rate(steps: Sequence[float]) -> list[list[int]]:
+def of_one_rate(steps: Sequence[float]) -> list[list[int]]:
     """Return the numbers of the manoeuvres whose steps are the same."""
     found: list[list[int]] = []
     for n, step in enumerate(steps):
