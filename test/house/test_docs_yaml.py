@@ -26,6 +26,8 @@ from xplane_bridge.bridges.ulyssix.conversion import reading
 from xplane_bridge.common import plain_yaml
 from xplane_bridge.laboratory.campaigns.plan import plan
 from xplane_bridge.laboratory.flights.scenario import scenario
+from xplane_bridge.laboratory.identification.motion import airframe
+from xplane_bridge.laboratory.identification.reading import published
 from xplane_bridge.laboratory.identification.reading import tables as tables_of_flights
 
 BLOCKS = {place(page, block.number): block for page in PAGES for block in blocks(page)}
@@ -86,6 +88,11 @@ def test_a_file_on_a_page_is_read_as_it_stands(name, tmp_path, monkeypatch):
     elif 'specific_force_z' in content:
         pytest.importorskip('pint', reason='maps need pint')
         tables_of_flights.load_map(str(file))
+    elif 'wing_area' in content:
+        airframe.load(str(file))
+    elif content.keys() <= {*published.NAMES}:
+        pytest.importorskip('pint', reason='units are converted by pint')
+        published.load_prior(str(file))
     else:
         pytest.importorskip('pint', reason='maps need pint')
         reading.load(str(file))
