@@ -205,7 +205,7 @@ def drawn(truth: Truth, job: Job) -> dict[str, PublishedDerivative]:
 
 def printed(found: Identification, truth: Truth) -> list[Row]:
     """Return the intervals of derivatives and modes."""
-    rows = []
+    rows: list[Row] = []
     for form in found.forms.values():
         for name, one in form.fit.derivatives.items():
             if not form.is_identifiable(name) or name not in truth.slopes:

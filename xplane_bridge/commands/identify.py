@@ -60,7 +60,7 @@ from xplane_bridge.laboratory.identification.motion.integrated import integrated
 from xplane_bridge.laboratory.identification.motion.signals import FlightSignals
 from xplane_bridge.laboratory.identification.reading import published, tables
 from xplane_bridge.laboratory.identification.reading.topics import read_recording
-from xplane_bridge.laboratory.identification.report import as_mapping, lines
+from xplane_bridge.laboratory.identification.report import as_mapping, lines, Published
 from xplane_bridge.laboratory.identification.truth import flown_as, reached, Truth
 
 IDENTIFIED, NOT_IDENTIFIED = 0, 2
@@ -272,7 +272,7 @@ def _figures(
 
 
 def _report(
-    found: Identification, truth: Truth | None, theirs: paper.Published | None, prefix: str
+    found: Identification, truth: Truth | None, theirs: Published | None, prefix: str
 ) -> None:
     """Write the report as a PDF, and its tables in LaTeX."""
     from xplane_bridge.laboratory.identification import picture
