@@ -130,7 +130,9 @@ def correlation_figure(found: Identified, width: float = 0.0) -> Any:
     figure, axes = pyplot().subplots(figsize=(wide, 0.86 * wide), layout='constrained')
     shown = axes.imshow(values, cmap='RdBu_r', vmin=-1.0, vmax=1.0)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_ticks(range(len(names)), [formula(one) for one in names], fontsize=letters)
+        # Their indices have indices.
+        axis.set_ticks(range(len(names)), [formula(one) for one in names],
+                       fontsize=1.3 * letters)
         for label in axis.get_ticklabels():
             label.set_parse_math(True)
     axes.tick_params(length=0.0)
