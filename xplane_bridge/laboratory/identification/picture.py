@@ -128,15 +128,15 @@ def correlation_figure(found: Identified, width: float = 0.0) -> Any:
     narrow = in_column(wide)
     letters = 7 if narrow else 10
     figure, axes = pyplot().subplots(figsize=(wide, 0.86 * wide), layout='constrained')
+    cell = 0.75 * wide / len(names)
     shown = axes.imshow(values, cmap='RdBu_r', vmin=-1.0, vmax=1.0)
     for axis in (axes.xaxis, axes.yaxis):
-        # Their indices have indices.
+        # Their indices have indices; but none is wider than its cell.
         axis.set_ticks(range(len(names)), [formula(one) for one in names],
-                       fontsize=1.3 * letters)
+                       fontsize=min(1.3 * letters, 33.0 * cell))
         for label in axis.get_ticklabels():
             label.set_parse_math(True)
     axes.tick_params(length=0.0)
-    cell = 0.75 * wide / len(names)
     if cell >= _CELL:
         for (row, column), value in np.ndenumerate(values):
             axes.text(column, row, f'{value:.2f}', ha='center', va='center',
