@@ -15,7 +15,8 @@
 """
 How often the intervals that identify prints contain the truth.
 
-    python3 benchmarks/identification_coverage.py [--shortest] [AIRCRAFT] [FLIGHTS] [SEVERITY]
+    python3 benchmarks/identification_coverage.py [--shortest]
+        [AIRCRAFT] [FLIGHTS] [SEVERITY] [PRIOR]
 
 Each flight flies the scenario identification with another aircraft's speed and inputs, where it is
 another aircraft, and with other errors of its sensors: one of two has a consumer IMU with vanes,
@@ -25,8 +26,9 @@ sigma contain what is true: JSBSim's own value, or the error that the sensor was
 is how far estimates are off in their own standard deviations (rms): 1 where these are right. What
 JSBSim has as a range that is wider than that deviation is shown, but not counted in the share of
 all, as no interval could miss it. The share behind either set is given too. AIRCRAFT may be
-navion, which is typed in from a paper. All cores are used. --shortest flies the first manoeuvre
-only.
+navion, which is typed in from a paper. PRIOR is the standard deviation of a prior, as a part of
+each derivative: in each flight it is drawn anew about JSBSim's own value, if that is no range.
+All cores are used. --shortest flies the first manoeuvre only.
 """
 
 from __future__ import annotations
@@ -60,6 +62,7 @@ from xplane_bridge.laboratory.identification.motion.signals import (
     IdentificationError,
 )
 from xplane_bridge.laboratory.identification.reading.core import read_core
+from xplane_bridge.laboratory.identification.reading.published import NAMES, PublishedDerivative
 from xplane_bridge.laboratory.identification.report import is_shown
 from xplane_bridge.laboratory.identification.truth import flown_as, reached, Truth
 from xplane_bridge.laboratory.sensors.errors import Errors
@@ -144,6 +147,7 @@ class Job(NamedTuple):
     sensors: str
     severity: int
     until: float
+    prior: float = 0.0
 
 
 def plan(aircraft: str, severity: int, until: float = math.inf) -> scenario.Scenario:
@@ -180,6 +184,8 @@ def identified(job: Job) -> tuple[str, list[Row]]:
     except IdentificationError as error:
         return str(error), []
     truth = known.truth(reached(found), found.surfaces)
+    if job.prior:
+        found = identify([measured], known.airframe, step, prior=drawn(truth, job))
     given = sensor_errors(load(job.sensors), order.sensor_seed, measured)
     return '; '.join(found.refused.values()), [*printed(found, truth), *(
         Row(name, (one.value - given[name]) / one.deviation)
@@ -187,15 +193,30 @@ def identified(job: Job) -> tuple[str, list[Row]]:
         if is_shown(name, one) and name in given)]
 
 
+def drawn(truth: Truth, job: Job) -> dict[str, PublishedDerivative]:
+    """Return a prior about what is true: a range has no value that it could be about."""
+    generator = np.random.default_rng(job.seed)
+    return {str(name): PublishedDerivative(
+        slope.value + sigma * float(generator.standard_normal()), sigma)
+        for name, slope in truth.slopes.items()
+        if str(name) in NAMES and slope.high - slope.low <= (
+            sigma := job.prior * abs(slope.value)) > 0.0}
+
+
 def printed(found: Identification, truth: Truth) -> list[Row]:
     """Return the intervals of derivatives and modes."""
-    rows = []
+    rows: list[Row] = []
     for form in found.forms.values():
         for name, one in form.fit.derivatives.items():
-            if form.is_identifiable(name) and name in truth.slopes:
-                slope = truth.slopes[name]
-                rows.append(Row(str(name), slope.away(one.value) / one.deviation,
-                                slope.high - slope.low > one.deviation))
+            if not form.is_identifiable(name) or name not in truth.slopes:
+                continue
+            slope = truth.slopes[name]
+            # With a prior, what the flights say alone is printed too.
+            told = {str(name): one} | (
+                {f'{name} alone': form.mixed.alone[name]} if form.mixed else {})
+            rows += (Row(label, slope.away(each.value) / each.deviation,
+                         slope.high - slope.low > each.deviation)
+                     for label, each in told.items())
     for mode, figures in estimated_modes(found.forms).figures.items():
         for figure, (one, _, unseen) in figures.items():
             value = truth.modes.get((mode, figure), math.nan)
@@ -266,8 +287,8 @@ def _without_noise(figures: Figures) -> Figures:
     return found
 
 
-def main(aircraft: str = 'c172p', flights: int = FLIGHTS, severity: int = 0, *,
-         until: float = math.inf) -> int:
+def main(aircraft: str = 'c172p', flights: int = FLIGHTS, severity: int = 0,
+         prior: float = 0.0, *, until: float = math.inf) -> int:
     """Fly and count; 0 if the share of all is between 90 and 99 %."""
     cases: dict[str, list[Row]] = defaultdict(list)
     behind: dict[str, list[Row]] = defaultdict(list)
@@ -275,7 +296,8 @@ def main(aircraft: str = 'c172p', flights: int = FLIGHTS, severity: int = 0, *,
     with TemporaryDirectory() as folder, ProcessPoolExecutor() as pool:
         consumer = Path(folder) / 'consumer_with_vanes.yaml'
         consumer.write_text(CONSUMER, encoding='utf-8')
-        jobs = [Job(aircraft, seed, 'tactical' if seed % 2 else str(consumer), severity, until)
+        jobs = [Job(aircraft, seed, 'tactical' if seed % 2 else str(consumer), severity, until,
+                    prior)
                 for seed in range(1, flights + 1)]
         for number, (job, (reason, found)) in enumerate(
                 zip(jobs, pool.map(identified, jobs), strict=True), 1):
@@ -299,7 +321,8 @@ def main(aircraft: str = 'c172p', flights: int = FLIGHTS, severity: int = 0, *,
         if rows:
             print(f'behind {sensors}: {_counted(rows)}')
     every = [row for rows in behind.values() for row in rows]
-    print(f'{aircraft}, severity {severity}: {_counted(every)}')
+    print(f'{aircraft}, severity {severity}'
+          + f', prior of {100.0 * prior:g} %' * bool(prior) + f': {_counted(every)}')
     return not 0.90 <= _share(every) <= 0.99
 
 
@@ -318,5 +341,5 @@ def _rms(rows: Sequence[Row]) -> float:
 
 if __name__ == '__main__':
     named, *numbers = [one for one in sys.argv[1:] if one != '--shortest'] or ['c172p']
-    sys.exit(main(named, *map(int, numbers),
+    sys.exit(main(named, *map(int, numbers[:2]), *map(float, numbers[2:]),
                   until=FIRST if '--shortest' in sys.argv else math.inf))

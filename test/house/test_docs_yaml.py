@@ -26,6 +26,8 @@ from xplane_bridge.bridges.ulyssix.conversion import reading
 from xplane_bridge.common import plain_yaml
 from xplane_bridge.laboratory.campaigns.plan import plan
 from xplane_bridge.laboratory.flights.scenario import scenario
+from xplane_bridge.laboratory.identification.motion import airframe
+from xplane_bridge.laboratory.identification.reading import published
 from xplane_bridge.laboratory.identification.reading import tables as tables_of_flights
 
 BLOCKS = {place(page, block.number): block for page in PAGES for block in blocks(page)}
@@ -83,12 +85,18 @@ def test_a_file_on_a_page_is_read_as_it_stands(name, tmp_path, monkeypatch):
         if any('expression' in one for one in content['criteria']):
             pytest.importorskip('pint', reason='units are checked by pint')
         scenario.load(str(file))
-    elif 'specific_force_z' in content:
-        pytest.importorskip('pint', reason='maps need pint')
-        tables_of_flights.load_map(str(file))
     else:
         pytest.importorskip('pint', reason='maps need pint')
-        reading.load(str(file))
+        reader_of(content)(str(file))
+
+
+def reader_of(content):
+    """Return what reads a file of identification, or a map of Ulyssix."""
+    if 'specific_force_z' in content:
+        return tables_of_flights.load_map
+    if 'wing_area' in content:
+        return airframe.load
+    return published.load_prior if content.keys() <= {*published.NAMES} else reading.load
 
 
 def given_parameters(command):

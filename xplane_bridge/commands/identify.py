@@ -21,13 +21,15 @@ identify: the derivatives of an aircraft, with error bounds, from recorded fligh
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import escape
+from itertools import chain
 import os
 from pathlib import Path
 import sys
 import time
+from typing import Any
 
 import yaml
 
@@ -40,12 +42,12 @@ from xplane_bridge.common.command_line import (
     subject,
     without_ros_arguments,
 )
-from xplane_bridge.common.drawing import FORMATS
+from xplane_bridge.common.drawing import add_width_option, FORMATS, save, save_pages
 from xplane_bridge.common.machine import LOST
 from xplane_bridge.common.text import counted
 from xplane_bridge.laboratory.campaigns.engines.local import EngineError, Local
 from xplane_bridge.laboratory.flights.recordings import parquet_file
-from xplane_bridge.laboratory.identification import pooled
+from xplane_bridge.laboratory.identification import paper, pooled
 from xplane_bridge.laboratory.identification.disturbances import (
     collect_slopes,
     flown,
@@ -58,7 +60,7 @@ from xplane_bridge.laboratory.identification.motion.integrated import integrated
 from xplane_bridge.laboratory.identification.motion.signals import FlightSignals
 from xplane_bridge.laboratory.identification.reading import published, tables
 from xplane_bridge.laboratory.identification.reading.topics import read_recording
-from xplane_bridge.laboratory.identification.report import as_mapping, lines
+from xplane_bridge.laboratory.identification.report import as_mapping, lines, Published
 from xplane_bridge.laboratory.identification.truth import flown_as, reached, Truth
 
 IDENTIFIED, NOT_IDENTIFIED = 0, 2
@@ -85,13 +87,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     prefix = given.output or str(given.recording[0].with_suffix('')) + '_identified'
     try:
         aircraft = Path(given.write_aircraft) if given.write_aircraft else None
+        if given.report and given.no_pictures:
+            raise ValueError('--report has pictures: expected no --no-pictures')
         refuse_existing([f'{prefix}.yaml', f'{prefix}_linear.json',
-                         *_pictures(prefix, given.format),
+                         *_there(prefix, given.format),
+                         *(_there(prefix, 'tex', 'pdf') if given.report else ()),
                          *([aircraft] if aircraft else ())], given.force)
         if not given.no_pictures:
             optional.require('drawing', 'matplotlib', extra='fly')
         theirs = published.load(given.published) if given.published else None
-        found, truth = _identified(given)
+        prior = published.load_prior(given.prior) if given.prior else None
+        found, truth = _identified(given, prior)
+        if theirs:
+            published.check_units(theirs, found.surfaces)
         for line in lines(found, truth, theirs):
             print(line)
         plain_files.write(f'{prefix}.yaml', yaml.safe_dump(
@@ -104,13 +112,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             for name, text in texts.items():
                 plain_files.write(aircraft / name, text, within=aircraft)
             print(f'\nflown by --model {aircraft.name} --aircraft-path {aircraft.parent}')
-        written = [f'{prefix}.yaml', f'{prefix}_linear.json', *([] if given.no_pictures else _draw(
-            found, prefix, given.format))]
+        pictures = 0 if given.no_pictures else _draw(found, prefix, given)
+        if given.report:
+            _report(found, truth, theirs, prefix)
     except (ImportError, OSError, ValueError) as error:
         print(f'identify: {error}', file=sys.stderr, flush=True)
         return NOT_IDENTIFIED
-    print(f'\nwritten: {", ".join(written[:2])}' + (
-        f' and {counted(len(written) - 2, "picture")}' if len(written) > 2 else ''))
+    written = [f'{prefix}.yaml', f'{prefix}_linear.json', *(
+        [f'{prefix}_report.pdf', f'{prefix}_*.tex'] if given.report else ())]
+    print(f'\nwritten: {", ".join(written)}'
+          + (f' and {counted(pictures, "picture")}' if pictures else ''))
     return IDENTIFIED
 
 
@@ -134,7 +145,8 @@ def _identify_each(given: Namespace) -> int:
             print(f'{len(rows)} of {counted(len(paths), "flight")}', file=sys.stderr, flush=True)
 
     try:
-        for option in ('columns', 'published', 'validate', 'write_aircraft', 'stepwise'):
+        for option in ('columns', 'published', 'prior', 'validate', 'write_aircraft', 'stepwise',
+                       'report', 'width'):
             if getattr(given, option):
                 raise ValueError(f'--{option.replace("_", "-")} is for one model of all given '
                                  'flights: of a folder each is identified by itself')
@@ -163,7 +175,9 @@ def _identify_each(given: Namespace) -> int:
     return IDENTIFIED
 
 
-def _identified(given: Namespace) -> tuple[Identification, Truth | None]:
+def _identified(
+    given: Namespace, prior: Mapping[str, published.PublishedDerivative] | None
+) -> tuple[Identification, Truth | None]:
     flights = _flights(given)
     model = given.model or next((one.model for one in flights.flights if one.model), '')
     truth: Truth | None = None
@@ -180,17 +194,24 @@ def _identified(given: Namespace) -> tuple[Identification, Truth | None]:
         assert known is not None
         airframe = known.airframe
     found = identify(
-        flights.flights, airframe, flights.step, flights.unseen, given.stepwise)
+        flights.flights, airframe, flights.step, flights.unseen, given.stepwise, prior)
     if known is not None:
         truth = known.truth(reached(found), found.surfaces)
     return found, truth
 
 
 def _flights(given: Namespace) -> _Given:
-    entries = tables.load_map(given.columns) if given.columns else None
+    every = [*given.recording, *given.validate]
+    _refuse_twice(every)
+    maps: list[tables.ColumnMap | None] = [tables.load_map(path) for path in given.columns]
+    if len(maps) not in (0, 1, len(every)):
+        raise ValueError(f'--columns is given {len(maps)} times, expected once, or once for each '
+                         f'of {counted(len(every), "recording")}, those of --validate at last')
+    if len(maps) < 2:
+        maps = (maps or [None]) * len(every)
     steps: list[float] = []
 
-    def read(path: Path) -> FlightSignals:
+    def read(path: Path, entries: tables.ColumnMap | None) -> FlightSignals:
         if path.suffix in tables.FORMATS and (entries or not parquet_file.is_recording(path)):
             flight = tables.read_table(path, entries, given.model)
             if given.simulation_step is None and (step := integrated_step(flight)):
@@ -204,30 +225,61 @@ def _flights(given: Namespace) -> _Given:
         steps.append(step)
         return replace(flight, model=given.model or flight.model)
 
-    flights = [read(path) for path in given.recording]
-    unseen = [read(path) for path in given.validate]
-    step = given.simulation_step
-    return _Given(flights, unseen, max(steps, default=0.0) if step is None else step)
+    flights = [read(path, one) for path, one in zip(every, maps, strict=True)]
+    count, step = len(given.recording), given.simulation_step
+    return _Given(
+        flights[:count], flights[count:], max(steps, default=0.0) if step is None else step)
 
 
-def _pictures(prefix: str, form: str) -> list[Path]:
-    """Return the pictures of that name that are there: how many there will be is not known yet."""
+def _refuse_twice(paths: Sequence[Path]) -> None:
+    """Raise ValueError for a recording given twice: it would count as two, or foretell itself."""
+    known: set[Path] = set()
+    for path in paths:
+        if (one := path.resolve()) in known:
+            raise ValueError(f'{path} is given twice: expected different recordings')
+        known.add(one)
+
+
+def _there(prefix: str, *forms: str) -> list[Path]:
+    """Return the files of that name that are there: how many there will be is not known yet."""
     name = Path(prefix)
-    return sorted(name.parent.glob(f'{escape(name.name)}_*.{form}'))
+    return sorted(path for form in forms
+                  for path in name.parent.glob(f'{escape(name.name)}_*.{form}'))
 
 
-def _draw(found: Identification, prefix: str, form: str) -> list[str]:
-    from xplane_bridge.laboratory.identification.picture import draw_compatibility, draw_manoeuvre
-    manoeuvres = [
-        (one, at, f'{prefix}_{name}_{at + 1}.{form}') for name, one in found.forms.items()
-        for at in range(len(one.motions))]
-    sensors = [(one, f'{prefix}_sensors_{at + 1}.{form}')
-               for at, one in enumerate(found.compatibility)]
-    for each, path in sensors:
-        draw_compatibility(each, path)
-    for one, at, path in manoeuvres:
-        draw_manoeuvre(one, at, path)
-    return [*(path for _, path in sensors), *(path for _, _, path in manoeuvres)]
+def _draw(found: Identification, prefix: str, given: Namespace) -> int:
+    """Draw sensors and manoeuvres, for a report correlations and residuals; return how many."""
+    pictures = 0
+    for name, figure in _figures(found, given.width, given.report):
+        save(figure, [f'{prefix}_{name}.{given.format}'])
+        pictures += 1
+    return pictures
+
+
+def _figures(
+    found: Identification, width: float, with_matrices: bool
+) -> Iterator[tuple[str, Any]]:
+    """Yield the pictures by their names, each when it is wanted."""
+    from xplane_bridge.laboratory.identification import picture
+    for at, each in enumerate(found.compatibility, 1):
+        yield f'sensors_{at}', picture.compatibility_figure(each)
+    for name, one in found.forms.items():
+        for at in range(len(one.motions)):
+            yield f'{name}_{at + 1}', picture.manoeuvre_figure(one, at, width)
+        if with_matrices:
+            yield f'{name}_correlation', picture.correlation_figure(one, width)
+            yield f'{name}_spectrum', picture.spectrum_figure(one, width)
+
+
+def _report(
+    found: Identification, truth: Truth | None, theirs: Published | None, prefix: str
+) -> None:
+    """Write the report as a PDF, and its tables in LaTeX."""
+    from xplane_bridge.laboratory.identification import picture
+    for name, table in paper.tables(found, truth, theirs).items():
+        plain_files.write(f'{prefix}_{name}.tex', table)
+    save_pages(chain(picture.text_figures(lines(found, truth, theirs)), (
+        figure for _, figure in _figures(found, 0.0, True))), f'{prefix}_report.pdf')
 
 
 def _parser() -> ArgumentParser:
@@ -249,8 +301,12 @@ def _parser() -> ArgumentParser:
                           help='YAML file with mass, inertia and reference sizes, in SI')
     aircraft.add_argument('--published', default='', metavar='FILE',
                           help='YAML file of published derivatives, to compare with')
-    recordings.add_argument('--columns', default='', metavar='FILE',
-                            help='YAML file that says which column of a table is which signal')
+    aircraft.add_argument('--prior', default='', metavar='FILE',
+                          help='YAML file of derivatives with their standard deviations, which '
+                          'the estimates are of as well as of the flights')
+    recordings.add_argument('--columns', action='append', default=[], metavar='FILE',
+                            help='YAML file that says which column of a table is which signal; '
+                            'given once, or once for each recording in their order')
     recordings.add_argument('--validate', type=Path, nargs='+', default=[], metavar='RECORDING',
                             help='flights that the model is to foretell')
     recordings.add_argument('--simulation-step', metavar='S', default=None,
@@ -269,6 +325,9 @@ def _parser() -> ArgumentParser:
                         help='folder to write a JSBSim aircraft of its name to, which flies so')
     output.add_argument('--format', choices=FORMATS, default=FORMATS[0],
                         help='format of the pictures (%(default)s)')
+    add_width_option(output, 'the pictures of manoeuvres, correlations and spectra', '11 and 7')
+    output.add_argument('--report', action='store_true', help='write the report as a PDF, its '
+                        'tables in LaTeX, and pictures of correlations and residuals')
     output.add_argument('--no-pictures', action='store_true', help='draw no pictures')
     add_force_option(output)
     return parser

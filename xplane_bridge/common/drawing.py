@@ -122,6 +122,17 @@ def save(figure: Any, files: Sequence[str | PathLike[str]], dpi: int = 110) -> N
     made.close(figure)
 
 
+def save_pages(figures: Iterable[Any], file: str | PathLike[str]) -> None:
+    """Write figures as the pages of a PDF; equal figures are equal files. Raises OSError."""
+    from matplotlib import pyplot as made
+    from matplotlib.backends.backend_pdf import PdfPages
+    with plain_files.output(file) as whole, PdfPages(
+            whole, metadata=_UNDATED['pdf']) as stream:
+        for figure in figures:
+            figure.savefig(stream, format='pdf')
+            made.close(figure)
+
+
 def legend_above(axes: Any, markerscale: float = 1.0) -> None:
     """
     Put the legend of axes above them, beside the title: it hides no curve.

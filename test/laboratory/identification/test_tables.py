@@ -14,6 +14,8 @@
 
 """Flights from tables: columns, units, and what is wrong with them."""
 
+import re
+
 from limited import growing_by
 import numpy as np
 import pytest
@@ -122,11 +124,15 @@ def test_lines_of_units_are_left_out(tmp_path):
 
 @pytest.mark.parametrize(('text', 'said'), [
     (MAP.replace('unit: kt', 'unit: kg'), 'true_airspeed.unit: kg does not become m/s'),
-    (MAP.replace('unit: kt', 'unit: 1/0'), 'is not a unit'),
+    (MAP.replace('unit: kt', 'unit: 1/0'), "map.yaml: true_airspeed.unit: '1/0' is not a unit, "
+     'expected one that becomes m/s, such as kt'),
+    (MAP.replace("unit: '%'", 'unit: deg'), 'elevator.unit: deg does not become a part of 1: '
+     'the deflection of a surface is elevator_deflection'),
+    (MAP.replace('{value: 1.1}', '{value: 59, unit: degF}'), 'degF does not become kg/m'),
     (MAP.replace('{value: 1.1}', '{}'), 'density: expected column, or value'),
     (MAP.replace('density', 'densitty'), 'unknown name .densitty'),
     (MAP.replace('time: {column: t_ms, unit: ms}', ''), 'time is missing'),
-], ids=['dimension', 'no unit', 'nothing', 'name', 'time'])
+], ids=['dimension', 'no unit', 'deflection', 'offset', 'nothing', 'name', 'time'])
 def test_a_map_with_a_mistake_is_refused(tmp_path, text, said):
     with pytest.raises(ValueError, match=said):
         mapped(text, tmp_path)
@@ -169,3 +175,89 @@ def test_tables_that_unpack_to_gigabytes_are_told(tmp_path, capsys):
         said = capsys.readouterr().err
         assert said.startswith(f'identify: {path} is not read as a table: '), (what, said)
         assert len(said.splitlines()) == 1
+
+@pytest.fixture(scope='module')
+def two_files(tmp_path_factory):
+    """Return a folder with a flight in two files: other columns, units and rates."""
+    pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    pytest.importorskip('pint', reason='pint is not installed')
+    folder = tmp_path_factory.mktemp('two')
+    noise = {'angle_of_attack': 8e-4, 'pitch_rate': 8e-4, 'specific_force_z': 0.02, 'pitch': 5e-4}
+    for name, every, unit, column in (('first', 1, 'rad', '{}'), ('second', 2, 'deg', 'col_{}')):
+        flight = synthetic.noisy(
+            synthetic.longitudinal(), noise, np.random.default_rng(len(name))).measured
+        values = {one: values[::every] for one, values in flight.values.items()}
+        for control in ('elevator', 'aileron', 'rudder'):
+            values[f'{control}_deflection'] = 0.4 * values.pop(control)
+        units = {one: SIGNALS[one].unit.replace('rad', unit) for one in values
+                 if SIGNALS[one].unit.startswith('rad')}
+        columns = {'time': flight.times[::every], **{
+            one: np.degrees(each) if unit == 'deg' and one in units else each
+            for one, each in values.items()}}
+        written(folder, {column.format(one): each for one, each in columns.items()}, 'csv').rename(
+            folder / f'{name}.csv')
+        (folder / f'{name}.yaml').write_text(''.join(
+            f'{one}: {{column: {column.format(one)}'
+            + (f', unit: {units[one]}' if one in units else '') + '}\n' for one in columns))
+    frame = synthetic.AIRFRAME
+    (folder / 'frame.yaml').write_text(''.join(
+        f'{name}: {getattr(frame, name)}\n' for name in frame.__slots__))
+    return folder
+
+
+def identified(folder, *arguments):
+    return identify.main([
+        *(str(folder / one) if '.' in one else one for one in arguments), '--airframe',
+        str(folder / 'frame.yaml'), '--no-pictures', '--force'])
+
+
+def test_files_of_other_units_and_rates_are_one_set_of_manoeuvres(two_files, capsys):
+    assert identified(two_files, 'first.csv', 'second.csv', '--columns', 'first.yaml',
+                      '--columns', 'second.yaml') == identify.IDENTIFIED
+    told = capsys.readouterr().out
+    assert re.search(
+        'longitudinal, from inputs at .* s of first.csv, inputs at .* s of second.csv', told)
+    for name, known in (('C_m_q', -15.0), ('C_m_delta_e', 1.5)):
+        value, two_sigma = re.search(rf'{name} +([-\d.]+) +(\S+)', told).groups()
+        assert abs(float(value) - known) < 1.5 * float(two_sigma)
+
+
+@pytest.mark.parametrize(('arguments', 'said'), [
+    (('first.csv', 'first.csv', '--columns', 'first.yaml'), r'first.csv is given twice'),
+    (('first.csv', '--validate', 'first.csv', '--columns', 'first.yaml'), 'first.csv is given tw'),
+    (('first.csv', 'second.csv', 'third.csv', '--columns', 'first.yaml', '--columns',
+      'second.yaml'), '--columns is given 2 times, expected once, or once for each of 3 recordi'),
+    (('first.csv', 'second.csv', '--columns', 'second.yaml', '--columns', 'first.yaml'),
+     "first.csv: there is no column 'col_time' for time"),
+    (('first.csv', 'cut.csv', '--columns', 'first.yaml'),
+     'cut.csv is not read as a table: CSV parse error: row'),
+    (('first.csv', 'nothing.csv', '--columns', 'first.yaml'), 'nothing.csv')],
+    ids=['twice', 'foretells itself', 'maps', 'order', 'cut', 'nothing'])
+def test_what_is_wrong_about_one_file_names_it(two_files, arguments, said, capsys):
+    first = (two_files / 'first.csv').read_bytes()
+    (two_files / 'cut.csv').write_bytes(first[:-40])
+    assert identified(two_files, *arguments) == identify.NOT_IDENTIFIED
+    assert re.search(said, capsys.readouterr().err)
+
+
+def test_a_report_is_a_pdf_with_tables_and_matrices(two_files, capsys):
+    pytest.importorskip('matplotlib', reason='matplotlib is not installed')
+    prefix = two_files / 'paper'
+    arguments = ['first.csv', '--columns', 'first.yaml', '--report', '--output', str(prefix),
+                 '--width', '3.5', '--airframe', str(two_files / 'frame.yaml')]
+    arguments = [str(two_files / one) if one.startswith('first') else one for one in arguments]
+    assert identify.main([*arguments, '--no-pictures']) == identify.NOT_IDENTIFIED
+    assert '--report has pictures: expected no --no-pictures' in capsys.readouterr().err
+    assert identify.main(arguments) == identify.IDENTIFIED
+    assert capsys.readouterr().out.endswith(
+        f'{prefix}_report.pdf, {prefix}_*.tex and 4 pictures\n')
+    assert {one.name.removeprefix('paper_') for one in two_files.glob('paper_*')} == {
+        'linear.json', 'report.pdf', 'derivatives.tex', 'modes.tex', 'covariance_longitudinal.tex',
+        'correlation_longitudinal.tex', 'sensors_1.png', 'longitudinal_1.png',
+        'longitudinal_correlation.png', 'longitudinal_spectrum.png'}
+    made = (two_files / 'paper_report.pdf').read_bytes()
+    assert made.startswith(b'%PDF-')
+    # The text, and the pictures.
+    assert made.count(b'/Type /Page ') == 5
+    assert identify.main(arguments) == identify.NOT_IDENTIFIED
+    assert 'paper_report.pdf' in capsys.readouterr().err

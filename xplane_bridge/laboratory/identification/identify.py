@@ -21,8 +21,9 @@ From flights to a model: manoeuvres, compatibility of the data, derivatives with
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -44,7 +45,7 @@ from xplane_bridge.laboratory.identification.compatibility import (
     check_compatibility,
     Compatibility,
 )
-from xplane_bridge.laboratory.identification.estimation.by_speed import by_speed, foretold_path
+from xplane_bridge.laboratory.identification.estimation import by_speed
 from xplane_bridge.laboratory.identification.estimation.equation_error import (
     equation_error,
     Regression,
@@ -53,10 +54,13 @@ from xplane_bridge.laboratory.identification.estimation.frequency_domain import 
     frequency_domain,
     FrequencyFit,
 )
+from xplane_bridge.laboratory.identification.estimation.mixed import Mixed, mixed
 from xplane_bridge.laboratory.identification.estimation.output_error import (
+    Estimate,
     Fit,
     foretold,
     output_error,
+    refitted,
 )
 from xplane_bridge.laboratory.identification.estimation.plausibility import (
     check_derivatives,
@@ -80,10 +84,15 @@ from xplane_bridge.laboratory.identification.motion.equations import (
     unit_of,
 )
 from xplane_bridge.laboratory.identification.motion.signals import (
+    Array,
     FlightSignals,
     IdentificationError,
 )
 from xplane_bridge.laboratory.identification.motion.surfaces import with_surfaces
+from xplane_bridge.laboratory.identification.reading.published import (
+    check_units,
+    PublishedDerivative,
+)
 
 IDENTIFIABLE = 0.1
 """A derivative whose standard deviation is a larger part of it is not identifiable."""
@@ -111,7 +120,8 @@ class Identified:
     """
     A form that was identified: its manoeuvres, the regression it began with, and the fit.
 
-    ``by_frequency`` is what chirps and multisines show in the frequency domain.
+    ``by_frequency`` is what chirps and multisines show in the frequency domain. With a prior the
+    fit is that of both, and ``mixed`` says what each of them says.
     """
 
     motions: Sequence[CheckedManoeuvre]
@@ -119,11 +129,20 @@ class Identified:
     fit: Fit
     by_frequency: FrequencyFit | None = None
     validation: Mapping[str, Agreement] = field(default_factory=dict)
+    mixed: Mixed | None = None
 
     @property
     def surfaces(self) -> frozenset[str]:
         """Return the controls that are deflections, in rad."""
         return self.motions[0].measured.surfaces
+
+    @property
+    def manoeuvres(self) -> list[str]:
+        """Return the names of its manoeuvres, with their flights if these are several."""
+        several = len({motion.measured.source for motion in self.motions}) > 1
+        return [motion.measured.manoeuvres[0].name
+                + (f' of {Path(motion.measured.source).name}' if several else '')
+                for motion in self.motions]
 
     def unit_of(self, derivative: Derivative) -> str:
         """Return the unit of a derivative."""
@@ -139,13 +158,15 @@ class Identification:
     """
     What was found: ``forms`` by name, and ``refused`` why others, or manoeuvres, were not.
 
-    ``compatibility`` is of all manoeuvres of each flight.
+    ``compatibility`` is of all manoeuvres of each flight. ``prior`` is what was known before, of
+    derivatives by their names.
     """
 
     airframe: Airframe
     compatibility: Sequence[Compatibility]
     forms: Mapping[str, Identified]
     refused: Mapping[str, str]
+    prior: Mapping[str, PublishedDerivative] = field(default_factory=dict)
 
     @property
     def surfaces(self) -> frozenset[str]:
@@ -156,22 +177,29 @@ class Identification:
 def identify(
     flights: Sequence[FlightSignals], airframe: Airframe, step: float = 0.0,
     unseen: Sequence[FlightSignals] = (), stepwise: bool = False,
+    prior: Mapping[str, PublishedDerivative] | None = None,
 ) -> Identification:
     """
     Return the models of one or more flights of an aircraft.
 
     ``step`` is that of the simulator (s), 0 for a real aircraft; ``unseen`` are flights to
-    validate the models on. ``stepwise`` leaves out derivatives that they do not need. Raises
-    IdentificationError for flights of which nothing can be said.
+    validate the models on. ``stepwise`` leaves out derivatives that they do not need. ``prior``
+    are independent estimates of derivatives by their names, with standard deviations above 0.
+    Raises IdentificationError for flights of which nothing can be said, and FieldError for a
+    prior in another unit.
     """
+    prior = prior or {}
     check_sizes(airframe)
     checked = [_checked(flight, airframe, step) for flight in flights]
     check_size([raw for each in checked for raw in each.raw])
     validated = [_checked(flight, airframe, step) for flight in unseen]
     _refuse_mixed_controls([*checked, *validated])
+    check_units(prior, checked[0].raw[0].surfaces)
     forms: dict[str, Identified] = {}
     refused: dict[str, str] = {
-        name: sentence for each in checked for name, sentence in each.left_out.items()}
+        # Flights may have manoeuvres of the same name.
+        (f'{name} of {each.raw[0].source}' if len(checked) > 1 else name): sentence
+        for each in checked for name, sentence in each.left_out.items()}
     for form in (*FORMS, SPEED):
         motions, others = _select_manoeuvres(form, checked)
         if not motions and form is SPEED:
@@ -185,7 +213,8 @@ def identify(
         try:
             check_condition(form, motions)
             found = (_with_speed(motions, others, step) if form is SPEED else
-                     _identified(_moved_only(form, motions), motions, others, step, stepwise))
+                     _identified(_moved_only(form, motions), motions, others, step, stepwise,
+                                 prior))
         except IdentificationError as error:
             refused[form.name] = str(error)
             continue
@@ -193,13 +222,12 @@ def identify(
         check_derivatives(found.fit.derivatives, airframe, Condition(
             motions[0].measured.source, float(motions[0]['true_airspeed'].mean()),
             float(motions[0]['density'].mean())))
+        found = _with_prior(found, prior, step)
         other, _ = _select_manoeuvres(form, validated)
-        forms[form.name] = Identified(
-            found.motions, found.regression, found.fit, found.by_frequency,
-            _validated(found.fit, other, step))
+        forms[form.name] = replace(found, validation=_validated(found.fit, other, step))
     if not {*forms} & {form.name for form in FORMS}:
         raise IdentificationError('; '.join(refused.values()))
-    return Identification(airframe, checked, forms, refused)
+    return Identification(airframe, checked, forms, refused, prior)
 
 
 def _checked(flight: FlightSignals, airframe: Airframe, step: float) -> Compatibility:
@@ -294,6 +322,7 @@ def _moved_only(form: ModelStructure, motions: Sequence[CheckedManoeuvre]) -> Mo
 def _identified(
     form: ModelStructure, motions: Sequence[CheckedManoeuvre],
     others: Sequence[Sequence[CheckedManoeuvre]], step: float, stepwise: bool,
+    prior: Collection[str],
 ) -> Identified:
     for motion in motions:
         check_flow(form, motion)
@@ -312,23 +341,26 @@ def _identified(
     form = _with_more(form, sided, motions, step)
     start = equation_error(form, motions)
     if stepwise:
-        form = form._replace(omitted=needless(form, motions))
+        # What was known before is needed for that.
+        form = form._replace(omitted=frozenset(
+            one for one in needless(form, motions) if str(one) not in prior))
     fit = output_error(form, motions, start, step, others, _late(form, motions, step))
     check_fit(motions, fit)
     return Identified(motions, start, fit, frequency_domain(form, motions))
 
 
-def _late(form: ModelStructure, motions: Sequence[CheckedManoeuvre], step: float) -> float:
+def _late(form: ModelStructure, motions: Sequence[CheckedManoeuvre], step: float) -> Array:
     """
-    Return how late signals may be against each other (s): a standard deviation.
+    Return how late signals may be against each other in each manoeuvre (s): standard deviations.
 
     Of a simulator the rate of the angle of attack may be that of a step before. Otherwise signals
     are measured at any time of a sample. What surfaces did within one is known otherwise: see
     CheckedManoeuvre.without_jumps.
     """
     if step:
-        return _PART_OF_STEP * step if form.name != LATERAL.name else 0.0
-    return _PART_OF_SAMPLE * float(np.median(np.diff(motions[0].times)))
+        return np.full(
+            len(motions), _PART_OF_STEP * step if form.name != LATERAL.name else 0.0)
+    return _PART_OF_SAMPLE * np.array([np.median(np.diff(motion.times)) for motion in motions])
 
 
 def _with_speed(
@@ -343,9 +375,25 @@ def _with_speed(
             f'{SPEED.name}: the throttle hardly moves, and no manoeuvre is as long as '
             f'{_SHORTEST_GLIDE:g} s (the longest: {longest:.1f} s): what the airspeed does is not '
             'told from a drift')
-    regression, fit = by_speed(motions, others, _late(SPEED, motions, step))
+    regression, fit = by_speed.by_speed(motions, others, _late(SPEED, motions, step))
     check_regression(fit.form, motions, regression)
     return Identified(motions, regression, fit)
+
+
+def _with_prior(
+    found: Identified, prior: Mapping[str, PublishedDerivative], step: float
+) -> Identified:
+    """Return what was identified together with what was known before."""
+    if not prior:
+        return found
+    alone = found.fit
+    both, told = mixed(alone, {
+        name: Estimate(one.value, one.sigma) for name in alone.derivatives
+        if (one := prior.get(str(name))) is not None})
+    if both is not alone:
+        both = (by_speed.refitted(both, alone, found.motions)
+                if alone.form.name == SPEED.name else refitted(both, found.motions, step))
+    return replace(found, fit=both, mixed=told)
 
 
 def _with_more(
@@ -389,7 +437,7 @@ def _validated(
 ) -> dict[str, Agreement]:
     if not motions:
         return {}
-    measured, estimated = (foretold_path(fit, motions) if fit.form.name == SPEED.name
+    measured, estimated = (by_speed.foretold_path(fit, motions) if fit.form.name == SPEED.name
                            else foretold(fit, motions, step))
     return {
         name: agreement([one[:, at] for one in measured], [one[:, at] for one in estimated])

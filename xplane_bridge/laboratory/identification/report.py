@@ -23,13 +23,19 @@ from typing import Any
 from xplane_bridge.common.text import aligned
 from xplane_bridge.laboratory.identification.compatibility import Compatibility
 from xplane_bridge.laboratory.identification.disturbances import estimated_modes, EstimatedModes
+from xplane_bridge.laboratory.identification.estimation.mixed import CONTRADICTS, Mixed
 from xplane_bridge.laboratory.identification.estimation.output_error import Estimate, Fit
 from xplane_bridge.laboratory.identification.identify import (
     IDENTIFIABLE,
     Identification,
     Identified,
 )
-from xplane_bridge.laboratory.identification.motion.equations import LONGITUDINAL, MAGNITUDE, SPEED
+from xplane_bridge.laboratory.identification.motion.equations import (
+    Derivative,
+    LONGITUDINAL,
+    MAGNITUDE,
+    SPEED,
+)
 from xplane_bridge.laboratory.identification.reading.published import PublishedDerivative
 from xplane_bridge.laboratory.identification.reconstruction import ERRORS
 from xplane_bridge.laboratory.identification.truth import Slope, Truth
@@ -58,6 +64,9 @@ def lines(
     for name, identified in found.forms.items():
         every += ['', *_form(name, identified, truth, published or {})]
     every += ['', *_modes(estimated_modes(found.forms), truth)]
+    if names := unused(found):
+        every.append(f'\nprior not used: {", ".join(names)}, which '
+                     f'{"is" if len(names) == 1 else "are"} not among what was identified')
     return [*every, *(f'\nnot identified: {sentence}' for sentence in found.refused.values())]
 
 
@@ -86,7 +95,9 @@ def _form(
 ) -> list[str]:
     fit = found.fit
     known, frequency = truth is not None, found.by_frequency
-    head = ('derivative', 'estimate', '2 sigma', 'unit', *(('JSBSim', 'off by') if known else ()),
+    head = ('derivative', 'estimate', '2 sigma', 'unit', *(
+                ('prior', '2 sigma', 'flights alone', '2 sigma', 'apart') if found.mixed else ()),
+            *(('JSBSim', 'off by') if known else ()),
             *(('published', 'off by') if published else ()),
             *(('by frequency', '2 sigma') if frequency else ()))
     rows: list[Sequence[str]] = [head]
@@ -99,12 +110,11 @@ def _form(
         rows.append((
             str(derivative), f'{one.value:.4g}', f'{2.0 * one.deviation:.2g}',
             found.unit_of(derivative),
+            *(_beside_prior(found.mixed, derivative) if found.mixed else ()),
             *(_against(slope, one.value, one.deviation) if known else ()),
             *(_beside_published(published.get(str(derivative)), one) if published else ()),
-            *(_by_frequency(frequency.derivatives[derivative]) if frequency else ())))
-    parts = ', '.join(
-        motion.measured.manoeuvres[0].name for motion in found.motions)
-    shown = [f'{name}, from {parts}{_delay(fit)}',
+            *(_with_interval(frequency.derivatives[derivative]) if frequency else ())))
+    shown = [f'{name}, from {", ".join(found.manoeuvres)}{_delay(fit)}',
              *(f'  {line}'.rstrip() for line in aligned(rows, left=(0, 3)))]
     if unclear:
         shown.append(
@@ -116,7 +126,8 @@ def _form(
 
 def _notes(found: Identified) -> list[str]:
     """Return what else is to be said of a form."""
-    fit, frequency, shown = found.fit, found.by_frequency, []
+    fit, frequency = found.fit, found.by_frequency
+    shown = _contradictions(found.mixed) if found.mixed else []
     if any(motion.has_gusts for motion in found.motions):
         shown.append('  in gusts: flow angles and airspeed are as the vanes and the pitot tube '
                      'measure them')
@@ -142,6 +153,41 @@ def _notes(found: Identified) -> list[str]:
             shown.append(f'  validation, {output}: R2 {agrees.r_squared:.3f}, Theil '
                          f'{agrees.theil:.3f}')
     return shown
+
+
+def _beside_prior(mixed: Mixed, derivative: Derivative) -> tuple[str, ...]:
+    """Return what the prior and the flights alone say of a derivative, and how far apart."""
+    prior, alone = mixed.prior.get(derivative), mixed.alone[derivative]
+    return (*(_with_interval(prior) if prior else ('', '')), *_with_interval(alone),
+            f'{mixed.apart[derivative]:+.1f} sigma' if prior else '')
+
+
+def _contradictions(mixed: Mixed) -> list[str]:
+    """Return a sentence for each prior that was not used, because the flights contradict it."""
+    if mixed.together:
+        return ['  prior and flights contradict each other: none is more than '
+                f'{CONTRADICTS:g} sigma apart, but all together are as unlikely as one that is: '
+                'the prior of this form is not used']
+    shown = []
+    for derivative, prior in mixed.prior.items():
+        if derivative not in mixed.contradicting:
+            continue
+        alone, far = mixed.alone[derivative], abs(mixed.apart[derivative])
+        turned = abs(alone.value + prior.value) <= CONTRADICTS * math.hypot(
+            alone.deviation, prior.deviation)
+        both = [f'{one.value:.4g} +- {2.0 * one.deviation:.2g}' for one in (prior, alone)]
+        shown.append(
+            f'  prior and flights contradict each other: {derivative} is {both[0]} by the prior '
+            f'and {both[1]} by the flights, {far:.1f} sigma apart, expected at most '
+            f'{CONTRADICTS:g}: its prior is not used'
+            + ('; is its sign turned?' if turned else ''))
+    return shown
+
+
+def unused(found: Identification) -> list[str]:
+    """Return the names of a prior that are not among what was identified."""
+    known = {str(name) for one in found.forms.values() for name in one.fit.derivatives}
+    return [name for name in found.prior if name not in known]
 
 
 def _beside(found: Identified) -> list[str]:
@@ -175,7 +221,7 @@ def _share(bound: float) -> str:
     return f'{100.0 * min(bound, 9.99):.3g} %{longer}'
 
 
-def _by_frequency(one: Estimate) -> tuple[str, str]:
+def _with_interval(one: Estimate) -> tuple[str, str]:
     return f'{one.value:.4g}', f'{2.0 * one.deviation:.2g}'
 
 
@@ -249,6 +295,7 @@ def as_mapping(
         'forms': {name: _form_mapping(one, truth, published or {})
                   for name, one in found.forms.items()},
         'modes': _modes_mapping(estimated_modes(found.forms)),
+        **({'prior_not_used': names} if (names := unused(found)) else {}),
         'not_identified': dict(found.refused)}
 
 
@@ -260,6 +307,17 @@ def _modes_mapping(modes: EstimatedModes) -> dict[str, Any]:
            for figure, (one, unit, why) in figures.items()},
         **({'level': modes.levels[name]} if name in modes.levels else {})}
         for name, figures in modes.figures.items()}
+
+
+def _mixed_mapping(mixed: Mixed, derivative: Derivative) -> dict[str, Any]:
+    prior, alone = mixed.prior.get(derivative), mixed.alone[derivative]
+    return {
+        'alone': {'estimate': alone.value, 'two_sigma': 2.0 * alone.deviation},
+        **({'prior': {
+            'value': prior.value, 'two_sigma': 2.0 * prior.deviation,
+            'apart': mixed.apart[derivative],
+            **({'contradicts': True} if derivative in mixed.contradicting else {})}}
+           if prior else {})}
 
 
 def _form_mapping(
@@ -276,10 +334,12 @@ def _form_mapping(
             other = found.by_frequency.derivatives[derivative]
             item['by_frequency'] = {
                 'estimate': other.value, 'two_sigma': 2.0 * other.deviation}
+        if found.mixed is not None:
+            item |= _mixed_mapping(found.mixed, derivative)
         if truth is not None and (slope := truth.slopes.get(derivative)):
             item['jsbsim'] = {'value': slope.value, 'low': slope.low, 'high': slope.high}
         if (theirs := published.get(str(derivative))) is not None:
-            item['published'] = theirs._asdict()
+            item['published'] = {'value': theirs.value, 'sigma': theirs.sigma}
         derivatives[str(derivative)] = item
     alike = found.regression.collinearity
     shares = alpha_dot_shares(found)
@@ -293,6 +353,8 @@ def _form_mapping(
         'delay': {'estimate': found.fit.delay.value,
                   'two_sigma': 2.0 * found.fit.delay.deviation, 'unit': 's'},
         'derivatives': derivatives,
+        # Rows in the order of the derivatives.
+        'covariance': found.fit.covariance.tolist(),
         **({'accounted_for': beside} if (beside := _beside(found)) else {}),
         **({'times_alpha_dot': shares} if shares else {}),
         'collinearity': {'condition': alike.condition, 'pair': list(alike.pair),

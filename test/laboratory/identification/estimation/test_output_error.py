@@ -14,6 +14,8 @@
 
 """Equation error and output error on synthetic aircraft of known derivatives."""
 
+import math
+
 import numpy as np
 import pytest
 import synthetic
@@ -21,6 +23,7 @@ import synthetic
 pytest.importorskip('scipy', reason='the synthetic aircraft need scipy')
 
 from xplane_bridge.laboratory.identification.checks import agreement
+from xplane_bridge.laboratory.identification.estimation.bounds import corrected_covariance
 from xplane_bridge.laboratory.identification.estimation.equation_error import equation_error
 from xplane_bridge.laboratory.identification.estimation.output_error import foretold, output_error
 from xplane_bridge.laboratory.identification.motion.equations import (
@@ -165,3 +168,30 @@ def test_theil_and_r_squared_by_hand():
     # Errors -1 and 1; the mean is 2, the variance 1; rms of both 2 and the root of 5.
     assert found.r_squared == pytest.approx(0.0)
     assert found.theil == pytest.approx(1.0 / (2.0 + 5.0 ** 0.5))
+
+def coloured(step, rng, deviation=1.0, time_constant=0.4):
+    """Return 12 s of a signal whose correlation falls with time, sampled with a step (s)."""
+    kept = math.exp(-step / time_constant)
+    values = rng.standard_normal(round(12.0 / step)) * math.sqrt(1.0 - kept ** 2)
+    for n in range(1, len(values)):
+        values[n] += kept * values[n - 1]
+    return deviation * values[:, None]
+
+
+def test_residuals_of_flights_with_other_rates_are_not_mixed():
+    """A lag of one sample is another time in each: bounds of one would be those of the other."""
+    rng = np.random.default_rng(4)
+    steps = (0.1, 0.01)
+    slopes = [np.sin(2.0 * np.arange(round(12.0 / step)) * step)[:, None, None] for step in steps]
+    # A sensor of 10 Hz that shows ten times as much is worth as much as one of 100 Hz.
+    slopes[0] = 3.0 * slopes[0]
+    information = sum(float((one ** 2).sum()) for one in slopes)
+    off, said = [], []
+    for _ in range(200):
+        residuals = [coloured(step, rng) for step in steps]
+        off.append(sum(float((slope[:, 0] * left).sum()) for slope, left in zip(
+            slopes, residuals, strict=True)) / information)
+        _, covariance = corrected_covariance(
+            np.array([[information]]), residuals, slopes, np.array([1.0]), steps=steps)
+        said.append(float(covariance[0, 0]))
+    assert np.mean(said) == pytest.approx(np.var(off), rel=0.3)

@@ -23,12 +23,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from xplane_bridge.common import plain_files
+from xplane_bridge.common.latex import escaped, tabular
 from xplane_bridge.laboratory.campaigns.report.outcomes import Rate
 
 CSV, TEX = 'pass_rate.csv', 'pass_rate.tex'
-
-_SPECIAL = {'\\': r'\textbackslash{}', '~': r'\textasciitilde{}', '^': r'\textasciicircum{}',
-            **{char: f'\\{char}' for char in '&%$#_{}'}}
 
 
 class ResultLine(NamedTuple):
@@ -50,20 +48,15 @@ def write(folder: Path, names: Sequence[str], lines: Sequence[ResultLine]) -> No
         [*line.group, line.criterion, line.rate.passed, line.rate.flights,
          *(f'{100.0 * number:.6g}' for number in line.rate.interval)] for line in lines])
     plain_files.write(folder / CSV, text.getvalue())
-    plain_files.write(folder / TEX, '\n'.join([
-        '% \\usepackage{booktabs}; the intervals are 95% Wilson score intervals.',
-        f'\\begin{{tabular}}{{{"l" * (len(names) + 1)}rrr}}', '\\toprule',
-        _row([*names, 'criterion', 'passed', 'pass rate, %', '95% interval']), '\\midrule',
-        *(_row([*line.group, line.criterion, f'{line.rate.passed}/{line.rate.flights}',
-                *_share(line.rate)]) for line in lines),
-        '\\bottomrule', '\\end{tabular}', '']))
+    cells = [[*line.group, line.criterion, f'{line.rate.passed}/{line.rate.flights}',
+              *_share(line.rate)] for line in lines]
+    plain_files.write(folder / TEX, tabular(
+        'l' * (len(names) + 1) + 'rrr',
+        [*map(escaped, (*names, 'criterion', 'passed', 'pass rate, %', '95% interval'))],
+        [[[*map(escaped, row)] for row in cells]],
+        'the intervals are 95% Wilson score intervals.'))
 
 
 def _share(rate: Rate) -> tuple[str, str]:
     value, low, high = (100.0 * number for number in rate.interval)
     return f'{value:.1f}', f'{low:.1f} to {high:.1f}'
-
-
-def _row(cells: Sequence[str]) -> str:
-    return ' & '.join(''.join(_SPECIAL.get(char, char) for char in ' '.join(cell.split()))
-                      for cell in cells) + r' \\'

@@ -31,11 +31,13 @@ from xplane_bridge.laboratory.identification.motion.signals import Array
 
 # Lags of the autocorrelation, as a part of a manoeuvre (Morelli and Klein).
 _LAGS = 0.2
+# Steps of one rate differ by less than this part, as those of a clock that is read.
+_SAME_RATE = 0.1
 
 
 def corrected_covariance(
     information: Array, residuals: Sequence[Array], slopes: Sequence[Array], variances: Array,
-    prior: Array | None = None,
+    prior: Array | None = None, steps: Sequence[float] = (),
 ) -> tuple[Array, Array]:
     """
     Return the covariance of an estimate for white residuals, and that for those that there are.
@@ -43,23 +45,39 @@ def corrected_covariance(
     ``information`` (p, p) is the sum of S' R^-1 S; ``residuals`` (n, outputs) and ``slopes`` S
     (n, outputs, p) are those of each manoeuvre, NaN where nothing was measured; ``variances``
     (outputs,) is the diagonal of R; ``prior`` (p, p) is what of the information is none of the
-    residuals'. The correction never makes a bound smaller: the
-    autocorrelation of residuals that were fitted is underestimated.
+    residuals'. ``steps`` are the times between two samples (s) of each manoeuvre, if they may
+    differ: a lag of one sample is another time then. The correction never makes a bound smaller:
+    the autocorrelation of residuals that were fitted is underestimated.
     """
     scale = 1.0 / np.sqrt(np.maximum(np.diag(information), 1e-300))
     inverse = np.linalg.pinv(information * np.outer(scale, scale), hermitian=True)
     white = inverse * np.outer(scale, scale)
     middle = np.zeros_like(information) if prior is None else prior.copy()
-    correlations = _correlations(residuals)
-    for residual, slope in zip(residuals, slopes, strict=True):
-        weighted = np.where(np.isfinite(residual), 1.0 / variances, 0.0)[..., None] * slope
-        length = len(residual)
-        spread = _spread(correlations, weighted, length)
-        middle += np.einsum('top,toq->pq', weighted, spread, optimize=True)
+    for alike in of_one_rate(steps or [1.0] * len(residuals)):
+        correlations = _correlations([residuals[n] for n in alike])
+        for n in alike:
+            residual = residuals[n]
+            weighted = np.where(
+                np.isfinite(residual), 1.0 / variances, 0.0)[..., None] * slopes[n]
+            spread = _spread(correlations, weighted, len(residual))
+            middle += np.einsum('top,toq->pq', weighted, spread, optimize=True)
     coloured = white @ middle @ white
     larger = np.maximum(np.diag(coloured), np.diag(white))
     grown = np.sqrt(larger / np.maximum(np.diag(coloured), 1e-300))
     return white, coloured * np.outer(grown, grown)
+
+
+def of_one_rate(steps: Sequence[float]) -> list[list[int]]:
+    """Return the numbers of the manoeuvres whose steps are the same."""
+    found: list[list[int]] = []
+    for n, step in enumerate(steps):
+        for alike in found:
+            if abs(step / steps[alike[0]] - 1.0) < _SAME_RATE:
+                alike.append(n)
+                break
+        else:
+            found.append([n])
+    return found
 
 
 def _correlations(residuals: Sequence[Array]) -> Array:

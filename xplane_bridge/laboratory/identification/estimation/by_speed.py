@@ -35,6 +35,7 @@ tube: so least squares are hardly biased, and nothing need be flown through.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -114,7 +115,7 @@ def speed_form(motions: Sequence[CheckedManoeuvre]) -> ModelStructure:
 
 def by_speed(
     motions: Sequence[CheckedManoeuvre], others: Sequence[Sequence[CheckedManoeuvre]] = (),
-    late: float | None = None,
+    late: float | Array | None = None,
 ) -> tuple[Regression, Fit]:
     """
     Return what airspeed and throttle do.
@@ -169,6 +170,27 @@ def foretold_path(
     return measured, estimated
 
 
+def refitted(fit: Fit, before: Fit, motions: Sequence[CheckedManoeuvre]) -> Fit:
+    """Return a fit whose derivatives were others ``before``, with constants and path to them."""
+    form, constants = fit.form, [one.copy() for one in fit.constants]
+    outputs = list(fit.outputs)
+    for at, coefficient in enumerate(form.coefficients):
+        changes = np.array([
+            fit.derivatives[one].value - before.derivatives[one].value
+            if (one := Derivative(coefficient, name)) in fit.derivatives else 0.0
+            for name in _names(form, coefficient)])
+        for n, (motion, table) in enumerate(zip(motions, _tables(
+                form, motions, coefficient, fit.delay.value), strict=True)):
+            mean = table.mean(axis=0)
+            constants[n][at] -= mean @ changes
+            if coefficient == 'C_D':
+                outputs[n] = outputs[n] - (motion.pressure_area / motion.airframe.mass * (
+                    (table - mean) @ changes))[:, None]
+    return replace(fit, constants=constants, outputs=outputs, residuals=[
+        old + was - now for old, was, now in zip(
+            fit.residuals, fit.outputs, outputs, strict=True)])
+
+
 def _lag(form: ModelStructure, motions: Sequence[CheckedManoeuvre]) -> float:
     optional.require('the lag of the thrust', 'scipy', extra='fly')
     from scipy import optimize
@@ -185,7 +207,7 @@ def _lag(form: ModelStructure, motions: Sequence[CheckedManoeuvre]) -> float:
 
 def _part(
     form: ModelStructure, motions: Sequence[CheckedManoeuvre], coefficient: str, lag: float,
-    others: Sequence[Sequence[CheckedManoeuvre]], late: float | None,
+    others: Sequence[Sequence[CheckedManoeuvre]], late: float | Array | None,
 ) -> _Part:
     found = _solved(form, motions, coefficient, lag)
     names = _names(form, coefficient)
@@ -198,7 +220,8 @@ def _part(
     variance = max(found.cost / len(every), _EXACT)
     white, covariance = corrected_covariance(
         every.T @ every / variance, [one[:, None] for one in found.residuals],
-        [one[:, None] for one in slopes], np.array([variance]))
+        [one[:, None] for one in slopes], np.array([variance]),
+        steps=[float(np.median(np.diff(motion.times))) for motion in motions])
     for other in others:
         change = np.zeros(len(covariance))
         change[:len(names)] = _solved(form, other, coefficient, lag).slopes - found.slopes

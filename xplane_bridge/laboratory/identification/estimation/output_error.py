@@ -27,7 +27,7 @@ constants (C_L_0 ...) and an initial state of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -75,23 +75,24 @@ KINDS = 3
 
 
 def unsteady(
-    slopes: Array, regressors: Sequence[Array], times: Sequence[Array], late: float,
+    slopes: Array, regressors: Sequence[Array], times: Sequence[Array], late: float | Array,
     varies: float = VARIES,
 ) -> list[Array]:
     """
     Return what each slope may make otherwise, in each manoeuvre (n, c, KINDS * r).
 
     slopes (c, r) are those of c coefficients by r regressors, these are (n, r) in each manoeuvre
-    at ``times`` (n,). Regressors may be so ``late`` (s) against one another, and slopes vary by
-    the part ``varies``.
+    at ``times`` (n,). Regressors may be so ``late`` (s) against one another, in all manoeuvres or
+    in each, and slopes vary by the part ``varies``.
     """
     deviations = [one - one[0] for one in regressors]
     most = np.maximum(np.max([np.abs(one).max(axis=0) for one in deviations], axis=0), 1e-12)
     found = []
-    for one, at in zip(deviations, times, strict=True):
+    for one, at, lag in zip(
+            deviations, times, np.broadcast_to(late, len(times)), strict=True):
         terms = np.concatenate((
             varies * one * np.abs(one) / most, varies * one ** 2 / most,
-            late * np.gradient(one, at, axis=0)), axis=1)
+            lag * np.gradient(one, at, axis=0)), axis=1)
         found.append(terms[:, None] * np.tile(slopes, KINDS))
     return found
 
@@ -269,7 +270,11 @@ class _Problem:
             thetas[:, :self.slopes].reshape(len(thetas), c, -1), own[:, :c], own[:, c:],
             thetas[:, self.slopes])
 
-    def changed(self, theta: Array, late: float) -> list[Array]:
+    def every_output(self, theta: Array) -> list[Array]:
+        """Return the outputs (n, outputs) of each manoeuvre."""
+        return [self.outputs(at, theta[None])[:, 0] for at in range(len(self.windows))]
+
+    def changed(self, theta: Array, late: float | Array) -> list[Array]:
         """Return by how much the outputs of each manoeuvre (n, outputs, changes) may be others."""
         slopes = theta[:self.slopes].reshape(len(self.form.coefficients), -1)
         found = []
@@ -291,8 +296,8 @@ class _Problem:
 
     def residuals(self, theta: Array) -> list[Array]:
         """Return measured minus estimated of each manoeuvre (n, outputs)."""
-        return [window.measured - self.outputs(at, theta[None])[:, 0]
-                for at, window in enumerate(self.windows)]
+        return [window.measured - one for window, one in zip(
+            self.windows, self.every_output(theta), strict=True)]
 
     def sensitivities(self, theta: Array) -> tuple[list[Array], list[Array]]:
         """Return residuals, and the outputs' slopes (n, outputs, parameters)."""
@@ -321,7 +326,7 @@ class _Problem:
 def output_error(
     form: ModelStructure, motions: Sequence[CheckedManoeuvre], start: Regression,
     step: float = 0.0,
-    others: Sequence[Sequence[CheckedManoeuvre]] = (), late: float | None = None,
+    others: Sequence[Sequence[CheckedManoeuvre]] = (), late: float | Array | None = None,
 ) -> Fit:
     """
     Return the maximum likelihood estimate of the derivatives of a form.
@@ -329,7 +334,8 @@ def output_error(
     ``step``: of the simulator whose flight it was (s), 0 for a real aircraft. ``others`` are the
     same manoeuvres if sensors err otherwise, each by a standard deviation: how the estimate would
     change is part of its bounds. So is what the model leaves out, unless ``late`` is None: slopes
-    that are not constant, and signals that are so late (s) against each other; see above.
+    that are not constant, and signals that are so late (s) against each other, in all manoeuvres
+    or in each; see above.
     Raises IdentificationError where the search does not converge.
     """
     problem = _Problem(form, motions, step)
@@ -372,12 +378,14 @@ def output_error(
 
 def _fit(
     problem: _Problem, theta: Array, residuals: list[Array], slopes: list[Array],
-    others: Sequence[_Problem], late: float | None,
+    others: Sequence[_Problem], late: float | Array | None,
 ) -> Fit:
     form, c = problem.form, len(problem.form.coefficients)
     variances = _variances(residuals)
     information, _ = _normal(residuals, slopes, variances)
-    plain, covariance = corrected_covariance(information, residuals, slopes, variances)
+    plain, covariance = corrected_covariance(
+        information, residuals, slopes, variances,
+        steps=[float(np.median(window.steps)) for window in problem.windows])
     for other in others:
         _, gradient = _normal(other.residuals(other.moved(problem, theta)), slopes, variances)
         change = plain @ gradient
@@ -395,8 +403,8 @@ def _fit(
         form, {name: estimates[at] for name, at in zip(names, free, strict=True)},
         covariance[np.ix_(free, free)], estimates[problem.slopes],
         [theta[own][:c] for own in problem.own], [theta[own][c:] for own in problem.own],
-        [problem.outputs(at, theta[None])[:, 0] for at in range(len(problem.windows))],
-        residuals, {name: float(correction[at]) for name, at in zip(names, free, strict=True)},
+        problem.every_output(theta), residuals,
+        {name: float(correction[at]) for name, at in zip(names, free, strict=True)},
         {form.derivatives[at]: estimates[at] for at in every if at not in free})
 
 
@@ -458,15 +466,33 @@ def foretold(
 
     Only the constants and the initial states are those of these manoeuvres.
     """
+    c = len(fit.form.coefficients)
+    problem, theta = _adapted(
+        fit, motions, step, [fit.constants[0][:c]] * len(motions))
+    return [window.measured for window in problem.windows], problem.every_output(theta)
+
+
+def refitted(fit: Fit, motions: Sequence[CheckedManoeuvre], step: float = 0.0) -> Fit:
+    """Return a fit whose derivatives were changed, with constants and outputs that follow them."""
+    problem, theta = _adapted(fit, motions, step, fit.constants)
+    c, outputs = len(fit.form.coefficients), problem.every_output(theta)
+    return replace(
+        fit, constants=[theta[own][:c] for own in problem.own],
+        initial=[theta[own][c:] for own in problem.own], outputs=outputs,
+        residuals=[window.measured - one
+                   for window, one in zip(problem.windows, outputs, strict=True)])
+
+
+def _adapted(
+    fit: Fit, motions: Sequence[CheckedManoeuvre], step: float, constants: Sequence[Array]
+) -> tuple[_Problem, Array]:
+    """Return parameters of which only constants and initial states are those of manoeuvres."""
     problem = _Problem(fit.form, motions, step)
     derivatives = {name: one.value for name, one in {**fit.derivatives, **fit.beside}.items()}
-    c = len(fit.form.coefficients)
-    theta = problem.first(Regression(
-        derivatives, [fit.constants[0][:c]] * len(motions), NO_COLLINEARITY), fit.delay.value)
+    theta = problem.first(Regression(derivatives, constants, NO_COLLINEARITY), fit.delay.value)
     own = slice(problem.slopes + 1, None)
     for _ in range(_OWN_STEPS):
         residuals, slopes = problem.sensitivities(theta)
         information, gradient = _normal(residuals, slopes, _variances(residuals))
         theta[own] += np.linalg.lstsq(information[own, own], gradient[own], rcond=None)[0]
-    return ([window.measured for window in problem.windows],
-            [problem.outputs(at, theta[None])[:, 0] for at in range(len(problem.windows))])
+    return problem, theta

@@ -40,6 +40,9 @@ from xplane_bridge.laboratory.identification.motion.signals import (
 FORMATS = ('.csv', '.parquet')
 _MOST_VALUES = 20_000_000
 _TIME = 'time'
+# Units of each kind of signal, as pint spells them.
+_EXAMPLES = {'s': 'ms', 'rad': 'deg', 'rad/s': 'deg/s', 'm/s': 'kt or ft/s',
+             'm/s^2': 'ft/s^2 or g', 'kg/m^3': 'slug/ft^3', '': '%'}
 
 
 SOURCE: Table = {
@@ -58,7 +61,11 @@ class SignalSource(NamedTuple):
     value: float = np.nan
 
 
-def load_map(path: str) -> dict[str, SignalSource]:
+ColumnMap = Mapping[str, SignalSource]
+"""Where the signals of a table are, by their names."""
+
+
+def load_map(path: str) -> ColumnMap:
     """
     Return a map of columns: a YAML file with ``time`` and the SIGNALS.
 
@@ -85,15 +92,21 @@ def load_map(path: str) -> dict[str, SignalSource]:
 
 def _factor(text: str, name: str, where: str) -> float:
     wanted = 's' if name == _TIME else SIGNALS[name].unit
-    unit = find_unit(text, wanted or '1')
+    try:
+        unit = find_unit(text, wanted or '1')
+    except ValueError as error:
+        raise FieldError(f'{where}.unit: {printable(str(error))}, expected one that becomes '
+                         f'{wanted or "a part of 1"}, such as {_EXAMPLES[wanted]}') from None
     if unit is None or unit.offset:
+        is_deflection = name in DEFLECTIONS and find_unit(text, SIGNALS[DEFLECTIONS[name]].unit)
         raise FieldError(
-            f'{where}.unit: {printable(text)} does not become {wanted or "a part of 1"}')
+            f'{where}.unit: {printable(text)} does not become {wanted or "a part of 1"}'
+            + (f': the deflection of a surface is {DEFLECTIONS[name]}' if is_deflection else ''))
     return unit.factor
 
 
 def read_table(
-    path: Path, entries: Mapping[str, SignalSource] | None = None, model: str = ''
+    path: Path, entries: ColumnMap | None = None, model: str = ''
 ) -> FlightSignals:
     """
     Return the flight of a CSV or Parquet file; without a map its columns have the signals' names.
