@@ -1,0 +1,84 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A light aircraft with each kind of engine: it is trimmed, and flies on as it was trimmed."""
+
+from __future__ import annotations
+
+import math
+
+import light_aircraft
+import pytest
+
+pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
+
+from xplane_bridge.simulation.aircraft.aircraft import Aircraft
+from xplane_bridge.simulation.aircraft.initial import Initial
+from xplane_bridge.simulation.aircraft.state import KNOT
+
+START = Initial(altitude_msl=600.0, airspeed_kt=17.0 / KNOT)
+MODEL = 'electric_trainer'
+
+
+@pytest.mark.parametrize('engine', ['', *light_aircraft.ENGINES])
+def test_twenty_seconds_from_its_trim_each_engine_still_holds_it(tmp_path, engine):
+    aircraft = Aircraft(MODEL, START, 1.0 / 240.0,
+                        aircraft_path=light_aircraft.write(tmp_path, engine))
+    start = aircraft.state
+    assert start.engines[0].running
+    assert 0.05 < start.engines[0].throttle < 0.8
+    aircraft.step(4800)
+    end = aircraft.state
+    assert end.altitude_msl == pytest.approx(600.0, abs=0.1)
+    assert end.tas == pytest.approx(start.tas, abs=0.02)
+    assert math.degrees(end.phi) == pytest.approx(0.0, abs=0.1)
+
+
+def test_the_trim_does_not_depend_on_the_propellers_inertia(tmp_path):
+    heavy = light_aircraft.write(tmp_path, propeller={'2.35e-4': '2.35e-2'})
+    light, heavier = (
+        Aircraft(MODEL, START, aircraft_path=path).state.engines[0].throttle
+        for path in (str(light_aircraft.FOLDER), heavy))
+    assert light == pytest.approx(heavier, rel=1e-3)
+
+
+def test_without_an_engine_it_glides(tmp_path):
+    path = light_aircraft.write(tmp_path, changes={
+        '(?s)<propulsion>.*</propulsion>': '',
+        '(?s)<channel name="Speed controller">.*?</channel>': ''})
+    aircraft = Aircraft(MODEL, START, aircraft_path=path)
+    start = aircraft.state
+    aircraft.step(2400)
+    sunk = 600.0 - aircraft.state.altitude_msl
+    assert sunk == pytest.approx(20.0 * start.v_down, rel=0.01)
+    assert 1.0 < start.v_down < 4.0
+
+
+@pytest.mark.parametrize('engine', ['', 'rocket'])
+def test_an_engine_without_a_starter_fails_and_is_restored(tmp_path, engine):
+    aircraft = Aircraft(MODEL, START, aircraft_path=light_aircraft.write(tmp_path, engine))
+    thrust = aircraft.state.engines[0].thrust
+    throttle = aircraft.state.engines[0].throttle
+    aircraft.fail_engine()
+    aircraft.set_controls(throttle=0.9)
+    aircraft.step(240)
+    failed = aircraft.state.engines[0]
+    assert failed.thrust < 0.1
+    assert not failed.running
+    aircraft.restore_engine()
+    aircraft.set_controls(throttle=throttle)
+    aircraft.step(240)
+    restored = aircraft.state.engines[0]
+    assert restored.running
+    assert restored.thrust > 0.5 * thrust
