@@ -76,18 +76,18 @@ def write(path: Path, engine: str = '', changes: Mapping[str, str] | None = None
     """
     place = path / 'electric_trainer'
     shutil.copytree(FOLDER / 'electric_trainer', place)
-    changes = dict(changes or {})
+    fitted: dict[str, str] = {}
     if engine:
         text, thruster = ENGINES[engine]
         _change(place / 'Engines' / 'electric_350w.xml', {r'(?s)<electric_engine.*': text})
         if thruster:
             (place / 'Engines' / 'propeller_12x6.xml').write_text(thruster)
         if engine != 'brushless':
-            changes |= {'</propulsion>': _TANK,
-                        '<thruster file="propeller_12x6">': '<feed>0</feed>\\g<0>'}
+            fitted |= {'</propulsion>': _TANK,
+                       '<thruster file="propeller_12x6">': '<feed>0</feed>\\g<0>'}
         if 'turb' in engine:
-            changes['</flight_control>'] = _FREEZE
-    _change(place / 'electric_trainer.xml', changes)
+            fitted['</flight_control>'] = _FREEZE
+    _change(place / 'electric_trainer.xml', {**fitted, **(changes or {})})
     if propeller:
         _change(place / 'Engines' / 'propeller_12x6.xml', propeller)
     return str(path)

@@ -26,6 +26,7 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.state import KNOT
+from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
 
 START = Initial(altitude_msl=600.0, airspeed_kt=17.0 / KNOT)
 MODEL = 'electric_trainer'
@@ -82,3 +83,21 @@ def test_an_engine_without_a_starter_fails_and_is_restored(tmp_path, engine):
     restored = aircraft.state.engines[0]
     assert restored.running
     assert restored.thrust > 0.5 * thrust
+
+
+@pytest.mark.parametrize(('engine', 'changes', 'sentence'), [
+    ('turbine', {'<contents unit="LBS">.*?</contents>': '<contents unit="LBS">0</contents>',
+                 '(?s)<channel name="Fuel">.*?</channel>': ''},
+     r'forward -1\.\d+ m/s2; 1 engine of 1 without thrust at full throttle: number 0$'),
+    ('', {'<input>fcs/rudder-cmd-norm</input>': '', '-0.0574': '-2.0', '0.0723': '0.0'},
+     'moves nothing: rudder'),
+    ('', {'<value>0.0434</value>':
+          '<pow><difference><property>fcs/throttle-pos-norm[0]</property><value>0.95</value>'
+          '</difference><value>0.5</value></pow>'},
+     'no number as acceleration forward.* at throttle 0.60'),
+    ('', {}, r'forward -\d.* m/s2.*; at its stop: .*throttle 1\.00'),
+], ids=['no thrust', 'no rudder', 'no number', 'too fast'])
+def test_what_keeps_it_from_steady_flight_is_named(tmp_path, engine, changes, sentence):
+    path = light_aircraft.write(tmp_path, engine, changes)
+    with pytest.raises(ValueError, match=sentence):
+        in_steady_flight(MODEL, 600.0, 17.0 if engine or changes else 45.0, aircraft_path=path)
