@@ -19,14 +19,18 @@ from __future__ import annotations
 import math
 
 import light_aircraft
+from placed import placed
 import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
+from xplane_bridge.simulation.aircraft.model import TrimError
 from xplane_bridge.simulation.aircraft.state import KNOT
-from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+from xplane_bridge.simulation.aircraft.studies.physics_rate import physics_rate
+from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
+from xplane_bridge.simulation.aircraft.trim import trim
 
 START = Initial(altitude_msl=600.0, airspeed_kt=17.0 / KNOT)
 MODEL = 'electric_trainer'
@@ -88,7 +92,7 @@ def test_an_engine_without_a_starter_fails_and_is_restored(tmp_path, engine):
 @pytest.mark.parametrize(('engine', 'changes', 'sentence'), [
     ('turbine', {'<contents unit="LBS">.*?</contents>': '<contents unit="LBS">0</contents>',
                  '(?s)<channel name="Fuel">.*?</channel>': ''},
-     r'forward -1\.\d+ m/s2; 1 engine of 1 without thrust at full throttle: number 0$'),
+     r'forward -1\.\d+ m/s2.*; 1 engine of 1 without thrust at full throttle: number 0$'),
     ('', {'<input>fcs/rudder-cmd-norm</input>': '', '-0.0574': '-2.0', '0.0723': '0.0'},
      'moves nothing: rudder'),
     ('', {'<value>0.0434</value>':
@@ -99,5 +103,15 @@ def test_an_engine_without_a_starter_fails_and_is_restored(tmp_path, engine):
 ], ids=['no thrust', 'no rudder', 'no number', 'too fast'])
 def test_what_keeps_it_from_steady_flight_is_named(tmp_path, engine, changes, sentence):
     path = light_aircraft.write(tmp_path, engine, changes)
-    with pytest.raises(ValueError, match=sentence):
-        in_steady_flight(MODEL, 600.0, 17.0 if engine or changes else 45.0, aircraft_path=path)
+    with pytest.raises(TrimError, match=sentence):
+        trim(placed(MODEL, 600.0, 17.0 if engine or changes else 45.0, path))
+
+
+@pytest.mark.parametrize(('engine', 'inertia', 'rate'), [
+    ('', '2.35e-4', 120), ('brushless', '1e-5', 480)])
+def test_the_steps_of_a_light_propeller_are_as_short_as_it_needs(tmp_path, engine, inertia, rate):
+    path = light_aircraft.write(tmp_path, engine, propeller={'2.35e-4': inertia})
+    assert physics_rate(MODEL, START, path) == rate
+    # So a command that flies nothing trims it too.
+    _, steady = in_steady_flight(MODEL, 600.0, 17.0, aircraft_path=path)
+    assert 0.1 < steady.throttle < 0.8

@@ -209,7 +209,8 @@ def _make_vehicle(order: Order, law: ControlLaw | None, display: Progress) -> Co
     rate = order.given_physics_rate or physics_rate(order.model, start, path)
     if rate != PHYSICS_RATE and not order.given_physics_rate:
         display.say(
-            f'{order.model} is computed {rate} times per second: its fastest mode has '
+            f'{order.model} is computed {rate} times per second, which takes up to '
+            f'{rate / PHYSICS_RATE:g} times as long as {PHYSICS_RATE}: its fastest mode has '
             f'{fastest_mode(order.model, start, path):.0f} rad/s')
     vehicle = CoreVehicle(
         start, order.seed, law, order.model, path,

@@ -60,7 +60,8 @@ class Cockpit:
             name: (setter(node), sign, low) for name, (node, sign, low) in _CONTROLS.items()}
         self._surfaces = tuple(self._controls[name][0] for name in SURFACES)
         self._steer = setter('fcs/steer-cmd-norm')
-        self._throttle: list[Callable[[float], object]] = [setter(f'fcs/throttle-cmd-norm[{n}]') for n in engines]
+        self._throttle: list[Callable[[float], object]] = [
+            setter(f'fcs/throttle-cmd-norm[{n}]') for n in engines]
         self._mixture = [setter(f'fcs/mixture-cmd-norm[{n}]') for n in engines]
         self._propeller = [setter(f'fcs/advance-cmd-norm[{n}]') for n in engines]
         for fine in self._propeller:

@@ -50,15 +50,15 @@ _TRIMS = {'elevator': 'pitch', 'aileron': 'roll', 'rudder': 'yaw'}
 _ENGINE_STEPS = 1500
 _ENGINE_STRIDE = 30
 _ENGINE_AT_REST = 1e-4
-# The same where engines run while the aircraft is held: how often, seconds at a time, and the change
-# of thrust, as a part of the weight. Seconds are doubled while less than half of the change is lost
-# in them, until a step is as long as JSBSim's own.
-_SPINS = 60
-_SPIN = 0.25
+# The same where engines run while the aircraft is held: strides (s) at most, and the change of
+# thrust, as a part of the weight. What is still slow after so many may have longer steps, twice as
+# long in each stride, until they are as long as JSBSim's own.
+_SPIN, _STRIDES = 0.25, 80
 _SPUN = 1e-6
+_SLOW = 20
 _LONGEST_STEP = 0.5
-# Seconds in which a propeller regains what a step of idle power has cost it.
-_REGAINED = 2.0
+# A step in which a propeller loses next to nothing, in s.
+_MOMENT = 1e-6
 # It is begun at a throttle of 2**-10, and each doubling lasts so long (s).
 _DOUBLINGS, _DOUBLING = 10, 0.05
 # Slower (rpm) it stands; and no propeller makes a thrust of so many weights.
@@ -136,8 +136,8 @@ class Model:
         self._thrust = [
             node(f'propulsion/engine[{n}]/thrust-lbs').get_double_value for n in engines]
         self._propellers = [
-            node(name).get_double_value for n in engines
-            if self._has_node(name := f'propulsion/engine[{n}]/propeller-rpm')]
+            node(f'propulsion/engine[{n}]/propeller-rpm').get_double_value for n in engines
+            if self._has_node(f'propulsion/engine[{n}]/propeller-rpm')]
         self.has_pistons = any(
             self._has_node(f'propulsion/engine[{n}]/map-pa') for n in engines)
         # In each pass without time JSBSim resets these, and their spool begins to idle.
@@ -317,7 +317,7 @@ class Model:
         """Run a pass without integration, to compute forces and air data here."""
         if self._turboprops:
             # Without time JSBSim leaves out their torque.
-            with self._held():
+            with self.held():
                 self.settle(1)
             return
         self._fdm.suspend_integration()
@@ -417,7 +417,7 @@ class Model:
     def _spin(self) -> None:
         """Run engines until they have the thrust of their throttles; all else stays."""
         spools = self._spools()
-        with self._held():
+        with self.held():
             self._keep_spools(spools)
             if self._propellers and not self._is_spinning():
                 # All of the power on a propeller at rest would be an impossible torque.
@@ -428,14 +428,15 @@ class Model:
                     self.settle(round(_DOUBLING / self.dt))
             rest, step, last = _SPUN * self.get('inertia/weight-lbs'), self.dt, math.inf
             before = [get() for get in self._thrust]
-            for _ in range(_SPINS):
+            for stride in range(_STRIDES):
                 self.settle(round(_SPIN / self.dt))
                 now = [get() for get in self._thrust]
                 change = max(abs(a - b) for a, b in zip(now, before, strict=True))
                 if change < rest:
                     break
-                if change > 0.5 * last:
-                    step = min(2.0 * step, _LONGEST_STEP)
+                if stride > _SLOW:
+                    # Where steps have become too long for it, it goes on with its own.
+                    step = min(2.0 * step, _LONGEST_STEP) if change < 2.0 * last else self.dt
                     self._fdm.set_dt(step)
                 before, last = now, change
         spools = self._spools()
@@ -443,7 +444,7 @@ class Model:
         self._keep_spools(spools)
 
     @contextmanager
-    def _held(self) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
         """Without integrators nothing moves but engines, and the earth below; fuel is kept."""
         # Rockets have no thrust without burning.
         kept = [*_INTEGRATORS, *(
@@ -458,6 +459,10 @@ class Model:
             for name, value in zip(kept, values, strict=True):
                 self.set(name, value)
 
+    def propeller_speeds(self) -> list[float]:
+        """Return how fast its propellers turn, in rpm."""
+        return [get() for get in self._propellers]
+
     def _spools(self) -> list[tuple[str, float]]:
         """Return the speeds of the spools that JSBSim does not keep, by property."""
         return [(name, self.get(name)) for n in self._turboprops
@@ -467,12 +472,13 @@ class Model:
     def _keep_spools(self, spools: Sequence[tuple[str, float]]) -> None:
         """Give these back, after JSBSim has reset them in a step with time."""
         if spools:
-            with self._held():
+            with self.held():
+                self._fdm.set_dt(_MOMENT)
                 self.settle(1)
                 for name, value in spools:
                     self.set(name, value)
-                # In that step the propeller has lost some speed.
-                self.settle(round(_REGAINED / self.dt))
+                # Forces are those of this power.
+                self.settle(1)
 
     # Engines
 

@@ -276,7 +276,7 @@ class _TrimSearch:
             rudder, throttle, tuple(map(float, left)))
 
     def explained(self, point: _Array, left: _Array, over: str) -> str:
-        """Return why there is no steady flight: what is left over at the best point, and of what."""
+        """Return why there is no steady flight: what is left over at the best point, and why."""
         if self._no_number:
             return self._no_number
         idle = [] if self._throttle is not None else self._idle_engines(point)
