@@ -84,6 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print('tune: interrupted', file=sys.stderr)
         return INTERRUPTED
     print(table(found))
+    if not found.gains.yaw_rate_to_rudder:
+        print('no yaw damper: the rudder moves nothing')
     for loop in found.loops:
         if not loop.reached:
             print(loop.complaint())

@@ -21,6 +21,7 @@ import math
 from pathlib import Path
 import re
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.simulation.aircraft.airframe.watch import AirframeWatch, MOST_LOAD, MOST_SPEED
 from xplane_bridge.simulation.aircraft.geometry import Vector
 from xplane_bridge.simulation.aircraft.limits import clamp, MAX_SPEED
+from xplane_bridge.simulation.aircraft.loading import controls
 from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles, find, Origin
 from xplane_bridge.simulation.aircraft.loading.inert import inert, NOWHERE
 from xplane_bridge.simulation.aircraft.loading.load import import_jsbsim, load, one_line
@@ -99,14 +101,16 @@ class Model:
                  plant: Plant = AS_IN_ITS_FILE) -> None:
         self._jsbsim = jsbsim = import_jsbsim()
         self.files = find(name, path, Path(jsbsim.get_default_root_dir()))
-        self._fdm: Any = load(
-            jsbsim, _with_plant(jsbsim, self.files, plant, dt, outputs), self.files.file)
+        self.loaded = _with_plant(jsbsim, self.files, plant, dt, outputs)
+        self._fdm: Any = load(jsbsim, self.loaded, self.files.file)
         self._has_actuators = plant.has_actuators
         if not outputs:
             self._fdm.set_output_path(NOWHERE)
         self._fdm.set_dt(dt)
         self.dt = dt
-        self._text = self.files.text()
+        self.controls = controls.read(self.files)
+        self._text = self.files.text() + ElementTree.tostring(
+            controls.system(self.controls), encoding='unicode')
         self.origin = Origin.of(self.files)
         # The ground's height (m) by latitude and longitude (deg).
         self.elevation_m: Callable[[float, float], float] = elevation_m
@@ -522,6 +526,6 @@ def check_plant(name: str, path: str, plant: Plant, dt: float) -> None:
 def _with_plant(jsbsim: Any, files: AircraftFiles, plant: Plant, dt: float,
                 outputs: bool) -> AircraftFiles:
     """Return the files that JSBSim loads instead."""
-    loaded = files if outputs else inert(files)
+    loaded = controls.mapped(files if outputs else inert(files), controls.read(files))
     return loaded if plant == AS_IN_ITS_FILE else varied(
         jsbsim, loaded, plant.values(), dt, files.file)

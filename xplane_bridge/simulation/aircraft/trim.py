@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from xplane_bridge.common.controls import FLOWN, SURFACES
 from xplane_bridge.common.text import counted
+from xplane_bridge.simulation.aircraft.control_effects import proposal
 from xplane_bridge.simulation.aircraft.geometry import Vector
 from xplane_bridge.simulation.aircraft.model import Model, TrimError
 from xplane_bridge.simulation.aircraft.state import (
@@ -238,7 +239,11 @@ class _TrimSearch:
         for n, step in enumerate(_STEP):
             moved = point.copy()
             moved[n] += step if point[n] + step <= self._high[n] else -step
-            columns.append((self._accelerations(moved) - left) / (moved[n] - point[n]))
+            column = (self._accelerations(moved) - left) / (moved[n] - point[n])
+            if self._names[n] in SURFACES and np.linalg.norm(column) < _MOVES_NOTHING:
+                # It would be moved by what is left of rounding.
+                column[:] = 0.0
+            columns.append(column)
         return np.array(columns).T
 
     def _accelerations(self, point: _Array) -> _Array:
@@ -295,6 +300,7 @@ class _TrimSearch:
             dead = [name for name in dead if name != 'throttle']
         if dead:
             sentences.append(f'moves nothing: {", ".join(dead)}')
+            sentences += filter(None, [proposal(self._model)])
         if stops:
             sentences.append(f'at its stop: {", ".join(stops)}')
         return '; '.join(sentences)
