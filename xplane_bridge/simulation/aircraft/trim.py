@@ -48,7 +48,7 @@ _LOW = np.array([-0.3, -0.3, -1.0, -1.0, -1.0, 0.0])
 _HIGH = np.array([0.5, 0.3, 1.0, 1.0, 1.0, 1.0])
 _LONGEST = np.array([0.1, 0.1, 0.3, 0.3, 0.3, 0.2])
 _STEP = np.array([1e-4, 1e-4, 2e-3, 2e-3, 2e-3, 2e-3])
-_PATH_ANGLES = (-0.6, 0.6)
+_PATH_ANGLES = (-1.2, 1.2)
 # Where the search begins, in turn: from one start the throttle may be clipped to where it changes
 # nothing, and the search stays there.
 _FIRST_THROTTLES = (0.6, 0.25, 0.9)
