@@ -51,10 +51,10 @@ from xplane_bridge.laboratory.envelope.envelope_picture import draw
 from xplane_bridge.laboratory.envelope.envelope_table import EnvelopeTable, where
 from xplane_bridge.laboratory.envelope.grid import AXES, Grid, parse
 from xplane_bridge.laboratory.experiments.settings import INTERRUPTED
-from xplane_bridge.simulation.aircraft.control_effects import Effect, own_effects
 from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 from xplane_bridge.simulation.aircraft.model import Model
+from xplane_bridge.simulation.aircraft.studies.control_effects import Effect, own_effects
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize, METHODS
 from xplane_bridge.simulation.aircraft.studies.modes import CATEGORIES, CLASSES
 from xplane_bridge.simulation.aircraft.studies.spare import Spare

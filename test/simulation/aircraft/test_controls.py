@@ -26,12 +26,13 @@ import pytest
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
-from xplane_bridge.simulation.aircraft.control_effects import Effect, own_effects, propose
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.loading.controls import as_line
-from xplane_bridge.simulation.aircraft.model import Model, TrimError
+from xplane_bridge.simulation.aircraft.model import Model
 from xplane_bridge.simulation.aircraft.plant import Plant
 from xplane_bridge.simulation.aircraft.state import KNOT
+from xplane_bridge.simulation.aircraft.studies.control_effects import Effect, own_effects, propose
+from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 from xplane_bridge.simulation.aircraft.trim import trim
 
 WING = str(light_aircraft.FOLDER)
@@ -69,10 +70,10 @@ def test_without_a_rudder_it_holds_its_trim_for_twenty_seconds():
 
 
 def test_what_is_not_mapped_is_found_and_the_trim_says_a_mapping_that_works(unmapped):
-    with pytest.raises(TrimError, match=(
+    with pytest.raises(ValueError, match=(
             'moves nothing: elevator, aileron, rudder; its file has commands of its own: .*'
             'left-elevon-cmd-norm moves roll .*, pitch -.*write controls.yaml beside it')) as why:
-        trim(placed('flying_wing', 600.0, 16.0, str(unmapped)))
+        in_steady_flight('flying_wing', 600.0, 16.0, aircraft_path=str(unmapped))
     proposed = str(why.value).partition('such as ')[2]
     (unmapped / 'flying_wing' / 'controls.yaml').write_text(proposed)
     found = trim(placed('flying_wing', 600.0, 16.0, str(unmapped)))

@@ -136,21 +136,7 @@ class Model:
             (node(f'accelerations/{name}').get_double_value, factor) for name, factor in (
                 *((f'{axis}dot-ft_sec2', FOOT) for axis in 'uvw'),
                 *((f'{axis}dot-rad_sec2', 1.0) for axis in 'pqr')))
-        engines = range(self.reader.engine_count)
-        self._thrust = [
-            node(f'propulsion/engine[{n}]/thrust-lbs').get_double_value for n in engines]
-        self._propellers = [
-            node(f'propulsion/engine[{n}]/propeller-rpm').get_double_value for n in engines
-            if self._has_node(f'propulsion/engine[{n}]/propeller-rpm')]
-        self.has_pistons = any(
-            self._has_node(f'propulsion/engine[{n}]/map-pa') for n in engines)
-        # In each pass without time JSBSim resets these, and their spool begins to idle.
-        self._turboprops = [
-            n for n in engines if self._has_node(f'propulsion/engine[{n}]/n1')
-            and self._has_node(f'propulsion/engine[{n}]/power-hp')]
-        # Electric engines and rockets: they have nothing that could be started or stopped.
-        self.throttled = frozenset(n for n in engines if not any(
-            self._has_node(f'propulsion/engine[{n}]/{name}') for name in ('map-pa', 'n1')))
+        self._find_engines()
         # JSBSim has no centre of gravity before its first initial conditions.
         try:
             self.initialise()
@@ -166,6 +152,25 @@ class Model:
             except ValueError as error:
                 raise ValueError(f'property_values: {error}') from error
         self.properties.are_written, self._outputs = False, outputs
+
+    def _find_engines(self) -> None:
+        """Bind to the thrust and the propellers of engines, by their kinds."""
+        node = self._fdm.get_property_manager().get_node
+        engines = range(self.reader.engine_count)
+        self._thrust = [
+            node(f'propulsion/engine[{n}]/thrust-lbs').get_double_value for n in engines]
+        self._propellers = [
+            node(f'propulsion/engine[{n}]/propeller-rpm').get_double_value for n in engines
+            if self._has_node(f'propulsion/engine[{n}]/propeller-rpm')]
+        self.has_pistons = any(
+            self._has_node(f'propulsion/engine[{n}]/map-pa') for n in engines)
+        # In each pass without time JSBSim resets these, and their spool begins to idle.
+        self._turboprops = [
+            n for n in engines if self._has_node(f'propulsion/engine[{n}]/n1')
+            and self._has_node(f'propulsion/engine[{n}]/power-hp')]
+        # Electric engines and rockets: they have nothing that could be started or stopped.
+        self.throttled = frozenset(n for n in engines if not any(
+            self._has_node(f'propulsion/engine[{n}]/{name}') for name in ('map-pa', 'n1')))
 
     @property
     def is_renewable(self) -> bool:

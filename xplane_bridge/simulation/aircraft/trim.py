@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 
 from xplane_bridge.common.controls import FLOWN, SURFACES
 from xplane_bridge.common.text import counted
-from xplane_bridge.simulation.aircraft.control_effects import proposal
 from xplane_bridge.simulation.aircraft.geometry import Vector
 from xplane_bridge.simulation.aircraft.model import Model, TrimError
 from xplane_bridge.simulation.aircraft.state import (
@@ -40,6 +39,9 @@ from xplane_bridge.simulation.aircraft.state import (
 )
 
 _Array = NDArray[np.float64]
+
+MOVES_NOTHING = 'moves nothing'
+"""What is said of controls that change no acceleration."""
 
 # What is searched for, with its limits, its longest step, and that of its derivative. The last
 # one is the throttle, or, without an engine or with a given throttle, the flight path angle.
@@ -299,8 +301,7 @@ class _TrimSearch:
                 f'throttle: number {", ".join(map(str, idle))}')
             dead = [name for name in dead if name != 'throttle']
         if dead:
-            sentences.append(f'moves nothing: {", ".join(dead)}')
-            sentences += filter(None, [proposal(self._model)])
+            sentences.append(f'{MOVES_NOTHING}: {", ".join(dead)}')
         if stops:
             sentences.append(f'at its stop: {", ".join(stops)}')
         return '; '.join(sentences)

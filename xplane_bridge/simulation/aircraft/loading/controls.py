@@ -45,16 +45,15 @@ from xplane_bridge.common.fields import Declaration, FieldError, in_file, mappin
 from xplane_bridge.common.text import abbreviated
 from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles, CONTROLS_FILE
 from xplane_bridge.simulation.aircraft.loading.inert import copied, LARGEST_FILE
-from xplane_bridge.simulation.aircraft.state import AILERON_SIGN, ELEVATOR_SIGN, RUDDER_SIGN
 
 Mixing = Mapping[str, Mapping[str, float]]
 """Of each control, the commands that go with it, and how far (-1..1 of its whole travel)."""
 
-# Where JSBSim has what is commanded: the control, its trim wheel, and the sign of both.
+# Where JSBSim has what is commanded: the control, its trim wheel, and JSBSim's sign of both.
 _COMMANDED = {
-    'elevator': ('fcs/elevator-cmd-norm', 'fcs/pitch-trim-cmd-norm', ELEVATOR_SIGN),
-    'aileron': ('fcs/aileron-cmd-norm', 'fcs/roll-trim-cmd-norm', AILERON_SIGN),
-    'rudder': ('fcs/rudder-cmd-norm', 'fcs/yaw-trim-cmd-norm', RUDDER_SIGN),
+    'elevator': ('fcs/elevator-cmd-norm', 'fcs/pitch-trim-cmd-norm', -1.0),
+    'aileron': ('fcs/aileron-cmd-norm', 'fcs/roll-trim-cmd-norm', 1.0),
+    'rudder': ('fcs/rudder-cmd-norm', 'fcs/yaw-trim-cmd-norm', -1.0),
     'throttle': ('fcs/throttle-cmd-norm[0]', '', 1.0),
 }
 _PROPERTY = re.compile(r'[A-Za-z_][\w./-]*(\[\d+\])?')

@@ -22,10 +22,11 @@ from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.model import Model, TrimError
 from xplane_bridge.simulation.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.simulation.aircraft.state import KNOT
+from xplane_bridge.simulation.aircraft.studies.control_effects import proposal
 from xplane_bridge.simulation.aircraft.studies.physics_rate import physics_rate
 from xplane_bridge.simulation.aircraft.studies.spare import Spare
 from xplane_bridge.simulation.aircraft.terrain import elevation_m
-from xplane_bridge.simulation.aircraft.trim import hold, Steady, trim
+from xplane_bridge.simulation.aircraft.trim import hold, MOVES_NOTHING, Steady, trim
 
 
 def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
@@ -70,7 +71,8 @@ def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
     try:
         steady = hold(model, trim(model, flight_path_angle, bank))
     except TrimError as error:
+        others = proposal(model) if MOVES_NOTHING in str(error) else ''
         raise ValueError(
-            f'{name} cannot be trimmed at {airspeed:g} m/s and {altitude_msl:g} m: {error}'
+            f'{name} cannot be trimmed at {airspeed:g} m/s and {altitude_msl:g} m: {error}{others}'
         ) from None
     return Spare(name, load, model.state, tuple(1.0 for _ in engines)), steady

@@ -104,5 +104,5 @@ def proposal(model: Model) -> str:
     if not found:
         return ''
     moved = '; '.join(f'{name} moves {one}' for name, one in found.items())
-    return (f'its file has commands of its own: {moved}; write controls.yaml beside it, such as '
+    return (f'; its file has commands of its own: {moved}; write controls.yaml beside it, such as '
             f'{as_line(propose(found))}')
