@@ -25,8 +25,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.simulation.aircraft.loading.controls import as_line, Mixing, own_commands
 from xplane_bridge.simulation.aircraft.model import Model
+from xplane_bridge.simulation.aircraft.state import FACTORS
+from xplane_bridge.simulation.aircraft.studies.spare import Spare
 
 # Of a command's range, so far it is moved.
 _MOVED = 0.1
@@ -79,6 +82,13 @@ def effects(model: Model, commands: list[str]) -> dict[str, Effect]:
             rows.append((forward, roll, pitch, yaw))
         found[name] = Effect(*((b - a) / step for a, b in zip(*rows[:2], strict=True)))
     return found
+
+
+def idle_surfaces(spare: Spare) -> list[str]:
+    """Return which of elevator, aileron and rudder move nothing, trim wheels aside."""
+    found = effects(spare.model(), [FACTORS[name][0] for name in SURFACES])
+    return [name for name, one in zip(SURFACES, found.values(), strict=True)
+            if not one.moves_something]
 
 
 def propose(found: Mapping[str, Effect]) -> Mixing:
