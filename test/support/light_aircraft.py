@@ -26,10 +26,8 @@ FOLDER = Path(str(folder('aircraft')))
 DIRECT = '<?xml version="1.0"?><direct name="thruster"/>'
 
 ENGINES: Mapping[str, tuple[str, str]] = {
-    'brushless': ("""<brushless_dc_motor name="engine">
-      <maxvolts unit="VOLTS">11.1</maxvolts> <velocityconstant>870</velocityconstant>
-      <coilresistance unit="OHMS">0.03</coilresistance>
-      <noloadcurrent unit="AMPERES">2.4</noloadcurrent></brushless_dc_motor>""", ''),
+    'electric': ("""<electric_engine name="engine">
+      <power unit="WATTS">350</power></electric_engine>""", ''),
     'turboprop': ("""<turboprop_engine name="engine">
       <milthrust unit="LBS">5</milthrust> <idlen1>60</idlen1> <maxn1>100</maxn1>
       <maxpower unit="HP">0.5</maxpower> <psfc unit="LBS/HR/HP">0.6</psfc>
@@ -74,15 +72,16 @@ def write(path: Path, engine: str = '', changes: Mapping[str, str] | None = None
     ``changes`` are regular expressions and what replaces them in its file, ``propeller`` in that
     of its propeller.
     """
+    path.mkdir(exist_ok=True)
     place = path / 'electric_trainer'
     shutil.copytree(FOLDER / 'electric_trainer', place)
     fitted: dict[str, str] = {}
     if engine:
         text, thruster = ENGINES[engine]
-        _change(place / 'Engines' / 'electric_350w.xml', {r'(?s)<electric_engine.*': text})
+        _change(place / 'Engines' / 'brushless_870kv.xml', {r'(?s)<brushless_dc_motor.*': text})
         if thruster:
             (place / 'Engines' / 'propeller_12x6.xml').write_text(thruster)
-        if engine != 'brushless':
+        if engine != 'electric':
             fitted |= {'</propulsion>': _TANK,
                        '<thruster file="propeller_12x6">': '<feed>0</feed>\\g<0>'}
         if 'turb' in engine:

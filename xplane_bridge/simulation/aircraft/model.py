@@ -65,6 +65,8 @@ _MOMENT = 1e-6
 _DOUBLINGS, _DOUBLING = 10, 0.05
 # Slower (rpm) it stands; and no propeller makes a thrust of so many weights.
 _STANDS, _MOST_THRUST = 1.0, 100.0
+# JSBSim has no batteries: one in the systems of an aircraft looks at this.
+_BATTERY_FREEZE = 'systems/battery-freeze'
 _INTEGRATORS = tuple(f'simulation/integrator/{order}/{motion}' for order in ('rate', 'position')
                      for motion in ('rotational', 'translational'))
 # Passes in which surfaces reach their commands, at most (of 1/120 s; more of shorter ones), and
@@ -461,12 +463,16 @@ class Model:
         values = [self.get(name) for name in kept]
         for name in _INTEGRATORS:
             self.set(name, 0)
+        if has_battery := self._has_node(_BATTERY_FREEZE):
+            self.set(_BATTERY_FREEZE, 1)
         try:
             yield
         finally:
             self._fdm.set_dt(self.dt)
             for name, value in zip(kept, values, strict=True):
                 self.set(name, value)
+            if has_battery:
+                self.set(_BATTERY_FREEZE, 0)
 
     def propeller_speeds(self) -> list[float]:
         """Return how fast its propellers turn, in rpm."""

@@ -298,7 +298,7 @@ class _TrimSearch:
         if idle:
             sentences.append(
                 f'{counted(len(idle), "engine")} of {len(self._engines)} without thrust at full '
-                f'throttle: number {", ".join(map(str, idle))}')
+                f'throttle and this airspeed: number {", ".join(map(str, idle))}')
             dead = [name for name in dead if name != 'throttle']
         if dead:
             sentences.append(f'{MOVES_NOTHING}: {", ".join(dead)}')
