@@ -92,8 +92,8 @@ def _commands(value: Any, where: str) -> dict[str, float]:
 
 CONTROLS = {
     name: Declaration(
-        None, f'the commands that go with the {name}, each with how far, -1 to 1',
-        form='properties of the aircraft with a number each', reader=_commands)
+        None, f'the commands of the aircraft that go with the {name}, each with how far',
+        form='names of properties, with a number in -1..1 each', reader=_commands)
     for name in FLOWN}
 """The fields of ``controls``."""
 
