@@ -27,6 +27,7 @@ from xplane_bridge.common import plain_yaml
 from xplane_bridge.laboratory.campaigns.plan import plan
 from xplane_bridge.laboratory.flights.scenario import scenario
 from xplane_bridge.laboratory.identification.reading import tables as tables_of_flights
+from xplane_bridge.simulation.aircraft.loading import controls
 
 BLOCKS = {place(page, block.number): block for page in PAGES for block in blocks(page)}
 # Arguments of the nodes' launch files, or of rclpy, that are no parameters of ours.
@@ -61,6 +62,28 @@ def check_parameters(content):
                 owner.check(Parameter(name, value=value))
 
 
+def check_file(file, content):
+    """Read a file as what its names say that it is."""
+    if any('ros__parameters' in inner for inner in content.values() if isinstance(inner, dict)):
+        check_parameters(content)
+    elif 'scenarios' in content:
+        if 'record' in content:
+            pytest.importorskip('pyarrow', reason='flights are recorded by pyarrow')
+        plan.load(str(file))
+    elif 'events' in content:
+        if any('expression' in one for one in content['criteria']):
+            pytest.importorskip('pint', reason='units are checked by pint')
+        scenario.load(str(file))
+    elif 'controls' in content:
+        assert controls.load(file)
+    elif 'specific_force_z' in content:
+        pytest.importorskip('pint', reason='maps need pint')
+        tables_of_flights.load_map(str(file))
+    else:
+        pytest.importorskip('pint', reason='maps need pint')
+        reading.load(str(file))
+
+
 @pytest.mark.parametrize('name', YAML)
 def test_a_file_on_a_page_is_read_as_it_stands(name, tmp_path, monkeypatch):
     # Pages are read at the top of the repository, beside the files that they have had saved.
@@ -73,22 +96,7 @@ def test_a_file_on_a_page_is_read_as_it_stands(name, tmp_path, monkeypatch):
     file = tmp_path / 'page.yaml'
     file.write_text('\n'.join(BLOCKS[name].lines) + '\n')
     content = plain_yaml.load_file(str(file))
-    if any('ros__parameters' in inner for inner in content.values() if isinstance(inner, dict)):
-        check_parameters(content)
-    elif 'scenarios' in content:
-        if 'record' in content:
-            pytest.importorskip('pyarrow', reason='flights are recorded by pyarrow')
-        plan.load(str(file))
-    elif 'events' in content:
-        if any('expression' in one for one in content['criteria']):
-            pytest.importorskip('pint', reason='units are checked by pint')
-        scenario.load(str(file))
-    elif 'specific_force_z' in content:
-        pytest.importorskip('pint', reason='maps need pint')
-        tables_of_flights.load_map(str(file))
-    else:
-        pytest.importorskip('pint', reason='maps need pint')
-        reading.load(str(file))
+    check_file(file, content)
 
 
 def given_parameters(command):

@@ -105,8 +105,11 @@ _TABLE = {'controls': Declaration(
 def read(files: AircraftFiles) -> Mixing:
     """Return what the file beside an aircraft's says, nothing without one. Raises ValueError."""
     file = files.file.parent / CONTROLS_FILE
-    if not file.is_file():
-        return {}
+    return load(file) if file.is_file() else {}
+
+
+def load(file: Path) -> Mixing:
+    """Return what a file says. Raises ValueError with a sentence for what it may not."""
     try:
         content = plain_yaml.load_file(str(file))
     except OSError as error:
