@@ -80,6 +80,23 @@ def test_what_is_not_mapped_is_found_and_the_trim_says_a_mapping_that_works(unma
     assert found == trim(placed('flying_wing', 600.0, 16.0, WING))
 
 
+def test_a_motor_and_servos_by_number_are_found_too(tmp_path):
+    path = light_aircraft.write(tmp_path, changes={
+        '<input>fcs/elevator-cmd-norm</input>': '<input>servo/ch[1]</input>',
+        '</flight_control>': """<property value="0">servo/ch[1]</property>
+          <property value="0">servo/ch[2]</property><channel name="Motor">
+          <pure_gain name="fcs/esc"><input>servo/ch[2]</input><gain>1.0</gain>
+          <output>fcs/throttle-pos-norm[0]</output></pure_gain></channel></flight_control>"""})
+    file = tmp_path / 'electric_trainer' / 'controls.yaml'
+    with pytest.raises(ValueError, match='1 engine of 1 without thrust .*moves nothing: ') as why:
+        in_steady_flight('electric_trainer', 600.0, 17.0, aircraft_path=path)
+    proposed = str(why.value).partition('such as ')[2]
+    assert 'throttle: {"servo/ch[2]": 1}' in proposed
+    file.write_text(proposed)
+    _, found = in_steady_flight('electric_trainer', 600.0, 17.0, aircraft_path=path)
+    assert 0.3 < found.throttle < 0.9
+
+
 def test_commands_are_told_from_what_a_file_computes_and_jsbsim_knows(unmapped):
     file = unmapped / 'flying_wing' / 'flying_wing.xml'
     file.write_text(file.read_text().replace('<channel name="Left">', """<channel name="More">

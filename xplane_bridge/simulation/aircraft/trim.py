@@ -40,8 +40,8 @@ from xplane_bridge.simulation.aircraft.state import (
 
 _Array = NDArray[np.float64]
 
-MOVES_NOTHING = 'moves nothing'
-"""What is said of controls that change no acceleration."""
+MOVES_NOTHING, NO_THRUST = 'moves nothing', 'without thrust'
+"""What is said of controls that change no acceleration, and of engines."""
 
 # What is searched for, with its limits, its longest step, and that of its derivative. The last
 # one is the throttle, or, without an engine or with a given throttle, the flight path angle.
@@ -68,7 +68,7 @@ _STEPS = 2
 # A control whose full travel changes no acceleration by this (m/s2, rad/s2) moves nothing; an
 # engine whose thrust is less than this part of the weight has none.
 _MOVES_NOTHING = 1e-3
-_NO_THRUST = 1e-3
+_LEAST_THRUST = 1e-3
 _LASTING = (0.1, 0.1, 0.1, 0.02, 0.02, 0.02)
 # Stick or pedals, trim wheel, sign.
 _SURFACES = {
@@ -297,7 +297,7 @@ class _TrimSearch:
         sentences = [f'accelerations left: {over}']
         if idle:
             sentences.append(
-                f'{counted(len(idle), "engine")} of {len(self._engines)} without thrust at full '
+                f'{counted(len(idle), "engine")} of {len(self._engines)} {NO_THRUST} at full '
                 f'throttle and this airspeed: number {", ".join(map(str, idle))}')
             dead = [name for name in dead if name != 'throttle']
         if dead:
@@ -313,7 +313,7 @@ class _TrimSearch:
         self._accelerations(full)
         weight = self._model.get('inertia/weight-lbs')
         idle = [n for n in self._engines if not self._model.get(
-            f'propulsion/engine[{n}]/thrust-lbs') > _NO_THRUST * weight]
+            f'propulsion/engine[{n}]/thrust-lbs') > _LEAST_THRUST * weight]
         self._accelerations(point)
         return idle
 

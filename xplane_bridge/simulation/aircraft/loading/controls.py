@@ -123,8 +123,12 @@ def load(file: Path) -> Mixing:
 
 def as_line(mixing: Mixing) -> str:
     """Return the text of a file for read(), in one line."""
+    def key(command: str) -> str:
+        # YAML would begin a list.
+        return f'"{command}"' if '[' in command else command
+
     rows = ', '.join(
-        f'{name}: {{{", ".join(f"{command}: {share:g}" for command, share in row.items())}}}'
+        f'{name}: {{{", ".join(f"{key(command)}: {share:g}" for command, share in row.items())}}}'
         for name, row in mixing.items())
     return f'controls: {{{rows}}}'
 

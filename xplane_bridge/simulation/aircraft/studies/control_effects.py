@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Which command of an aircraft moves what, found by moving each a little.
+Which command of an aircraft moves what, found by moving each.
 
 Commands are those that each aircraft has, and those of its own that nothing in its file writes.
 From their effects follows a mixing (loading/controls.py): each control moves the commands that
@@ -31,13 +31,13 @@ from xplane_bridge.simulation.aircraft.model import Model
 from xplane_bridge.simulation.aircraft.state import FACTORS
 from xplane_bridge.simulation.aircraft.studies.spare import Spare
 
-# Of a command's range, so far it is moved.
-_MOVED = 0.1
 # Less than this (m/s2, rad/s2 by the whole command) is nothing.
 _LEAST = 1e-3
 # A command is of an axis about which it does this much of what it does most, and of what the best
 # one does.
 _OF_ITS_MOST, _OF_THE_BEST = 0.15, 0.3
+# A motor pushes (m/s2) at least this much of what it turns (rad/s2), by its torque; drag is less.
+_OF_A_MOTOR = 0.1
 _AXES = {'aileron': 'roll', 'elevator': 'pitch', 'rudder': 'yaw'}
 _UNITS = {'forward': 'm/s2', 'roll': 'rad/s2', 'pitch': 'rad/s2', 'yaw': 'rad/s2'}
 
@@ -73,7 +73,8 @@ def effects(model: Model, commands: list[str]) -> dict[str, Effect]:
     found = {}
     for name in commands:
         was = model.get(name)
-        step = _MOVED if was < 1.0 - _MOVED else -_MOVED
+        # All the way: a motor that is hardly turned on brakes its propeller.
+        step = 1.0 - was if was < 0.5 else -1.0
         rows = []
         for value in (was, was + step, was):
             model.set(name, value)
@@ -93,19 +94,20 @@ def idle_surfaces(spare: Spare) -> list[str]:
 
 def propose(found: Mapping[str, Effect]) -> Mixing:
     """Return the mixing that follows from what commands do; without an axis that none moves."""
-    mixing = {}
+    motors = {name: 1.0 for name, one in found.items() if one.forward > max(
+        _LEAST, _OF_A_MOTOR * max(abs(one.roll), abs(one.pitch), abs(one.yaw)))}
+    mixing: dict[str, Mapping[str, float]] = {}
     for control, axis in _AXES.items():
-        best = max((abs(getattr(one, axis)) for one in found.values()), default=0.0)
+        surfaces = {name: one for name, one in found.items() if name not in motors}
+        best = max((abs(getattr(one, axis)) for one in surfaces.values()), default=0.0)
         # A nose that goes up, a right wing that goes down, a nose that goes right.
-        shares = {name: 1.0 if getattr(one, axis) > 0.0 else -1.0 for name, one in found.items()
+        shares = {name: 1.0 if getattr(one, axis) > 0.0 else -1.0 for name, one in surfaces.items()
                   if abs(getattr(one, axis)) > max(
                       _LEAST, _OF_THE_BEST * best,
                       _OF_ITS_MOST * max(abs(one.roll), abs(one.pitch), abs(one.yaw)))}
         if shares:
             mixing[control] = shares
-    throttles = {name: 1.0 for name, one in found.items()
-                 if one.forward > max(_LEAST, abs(one.roll), abs(one.pitch), abs(one.yaw))}
-    return mixing | ({'throttle': throttles} if throttles else {})
+    return mixing | ({'throttle': motors} if motors else {})
 
 
 def proposal(model: Model) -> str:

@@ -26,7 +26,7 @@ from xplane_bridge.simulation.aircraft.studies.control_effects import proposal
 from xplane_bridge.simulation.aircraft.studies.physics_rate import physics_rate
 from xplane_bridge.simulation.aircraft.studies.spare import Spare
 from xplane_bridge.simulation.aircraft.terrain import elevation_m
-from xplane_bridge.simulation.aircraft.trim import hold, MOVES_NOTHING, Steady, trim
+from xplane_bridge.simulation.aircraft.trim import hold, MOVES_NOTHING, NO_THRUST, Steady, trim
 
 
 def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
@@ -71,7 +71,8 @@ def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
     try:
         steady = hold(model, trim(model, flight_path_angle, bank))
     except TrimError as error:
-        others = proposal(model) if MOVES_NOTHING in str(error) else ''
+        idle = any(words in str(error) for words in (MOVES_NOTHING, NO_THRUST))
+        others = proposal(model) if idle else ''
         raise ValueError(
             f'{name} cannot be trimmed at {airspeed:g} m/s and {altitude_msl:g} m: {error}{others}'
         ) from None
