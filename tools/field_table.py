@@ -50,6 +50,7 @@ from xplane_bridge.laboratory.sensors.errors import Errors
 from xplane_bridge.laboratory.sensors.specification import Figures
 from xplane_bridge.laboratory.sensors.timing import Dropout, Timing
 from xplane_bridge.simulation.aircraft import plant, weather_settings
+from xplane_bridge.simulation.aircraft.loading import controls
 
 PAGES = Path(__file__).resolve().parents[1] / 'docs' / 'reference'
 
@@ -82,6 +83,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
         'criterion': criteria.CRITERION,
         'plant': {**table_of(plant.Plant), **plant.FACTORS}, 'gust': weather_settings.GUST,
         'shear': weather_settings.SHEAR, 'route': table_of(scenario.Route)},
+    'aircraft': {'controls': below('controls', controls.CONTROLS)},
     'runway': {'runway': runway.RUNWAY, 'procedure': runway.PATTERN,
                'performance': table_of(Performance)},
     'test_inputs': {

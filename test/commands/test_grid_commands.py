@@ -39,7 +39,7 @@ from xplane_bridge.laboratory.envelope.envelope import studied
 from xplane_bridge.laboratory.flights.scenario import scenario
 from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 
 AT = ['--model', 'T37', '--altitude-msl', '3000']
 

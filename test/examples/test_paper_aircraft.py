@@ -28,7 +28,7 @@ from xplane_bridge.laboratory.control import gains
 from xplane_bridge.laboratory.flights.scenario.scenario import load
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 
 ROOT = Path(__file__).resolve().parents[2]
 AIRCRAFT = ROOT / 'xplane_bridge' / 'data' / 'aircraft'

@@ -29,6 +29,7 @@ from xplane_bridge.laboratory.flights.scenario import scenario
 from xplane_bridge.laboratory.identification.motion import airframe
 from xplane_bridge.laboratory.identification.reading import published
 from xplane_bridge.laboratory.identification.reading import tables as tables_of_flights
+from xplane_bridge.simulation.aircraft.loading import controls
 
 BLOCKS = {place(page, block.number): block for page in PAGES for block in blocks(page)}
 # Arguments of the nodes' launch files, or of rclpy, that are no parameters of ours.
@@ -63,18 +64,8 @@ def check_parameters(content):
                 owner.check(Parameter(name, value=value))
 
 
-@pytest.mark.parametrize('name', YAML)
-def test_a_file_on_a_page_is_read_as_it_stands(name, tmp_path, monkeypatch):
-    # Pages are read at the top of the repository, beside the files that they have had saved.
-    for entry in Path(__file__).parents[2].iterdir():
-        (tmp_path / entry.name).symlink_to(entry)
-    for block in blocks(BLOCKS[name].page):
-        if block.language == 'python' and 'file' in block.options:
-            (tmp_path / block.options['file']).write_text('\n'.join(block.lines) + '\n')
-    monkeypatch.chdir(tmp_path)
-    file = tmp_path / 'page.yaml'
-    file.write_text('\n'.join(BLOCKS[name].lines) + '\n')
-    content = plain_yaml.load_file(str(file))
+def check_file(file, content):
+    """Read a file as what its names say that it is."""
     if any('ros__parameters' in inner for inner in content.values() if isinstance(inner, dict)):
         check_parameters(content)
     elif 'scenarios' in content:
@@ -85,6 +76,8 @@ def test_a_file_on_a_page_is_read_as_it_stands(name, tmp_path, monkeypatch):
         if any('expression' in one for one in content['criteria']):
             pytest.importorskip('pint', reason='units are checked by pint')
         scenario.load(str(file))
+    elif 'controls' in content:
+        assert controls.load(file)
     else:
         pytest.importorskip('pint', reason='maps need pint')
         reader_of(content)(str(file))
@@ -97,6 +90,21 @@ def reader_of(content):
     if 'wing_area' in content:
         return airframe.load
     return published.load_prior if content.keys() <= {*published.NAMES} else reading.load
+
+
+@pytest.mark.parametrize('name', YAML)
+def test_a_file_on_a_page_is_read_as_it_stands(name, tmp_path, monkeypatch):
+    # Pages are read at the top of the repository, beside the files that they have had saved.
+    for entry in Path(__file__).parents[2].iterdir():
+        (tmp_path / entry.name).symlink_to(entry)
+    for block in blocks(BLOCKS[name].page):
+        if block.language == 'python' and 'file' in block.options:
+            (tmp_path / block.options['file']).write_text('\n'.join(block.lines) + '\n')
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / 'page.yaml'
+    file.write_text('\n'.join(BLOCKS[name].lines) + '\n')
+    content = plain_yaml.load_file(str(file))
+    check_file(file, content)
 
 
 def given_parameters(command):

@@ -51,11 +51,14 @@ from xplane_bridge.laboratory.envelope.envelope_picture import draw
 from xplane_bridge.laboratory.envelope.envelope_table import EnvelopeTable, where
 from xplane_bridge.laboratory.envelope.grid import AXES, Grid, parse
 from xplane_bridge.laboratory.experiments.settings import INTERRUPTED
+from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 from xplane_bridge.simulation.aircraft.model import Model
+from xplane_bridge.simulation.aircraft.studies.control_effects import Effect, own_effects
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize, METHODS
 from xplane_bridge.simulation.aircraft.studies.modes import CATEGORIES, CLASSES
-from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+from xplane_bridge.simulation.aircraft.studies.spare import Spare
+from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 
 # Of the holes, so many are said; all are in the table.
 _SAID = 5
@@ -226,7 +229,26 @@ def _at_one_point(given: Namespace) -> None:
     spare, _ = in_steady_flight(
         given.model, given.altitude_msl, given.airspeed, math.radians(given.flight_path_angle),
         math.radians(given.bank), given.aircraft_path)
-    sys.stdout.write(linearize(spare, given.method, patient=True).to_json())
+    found = linearize(spare, given.method, patient=True)
+    if given.aircraft_path:
+        for line in _what_moves(spare, found):
+            print(line, file=sys.stderr, flush=True)
+    sys.stdout.write(found.to_json())
+
+
+def _what_moves(spare: Spare, found: LinearModel) -> Iterable[str]:
+    """Yield what each control of an aircraft does, and each command of its own, a line each."""
+    model = spare.model()
+    rows = [found.index('states', name) for name in (
+        'true_airspeed', 'roll_rate', 'pitch_rate', 'yaw_rate')]
+    for column, control in enumerate(found.inputs):
+        commands = ', '.join(f'{name} {share:+g}' for name, share in model.controls.get(
+            control.name, {}).items())
+        yield (f'{control.name} moves {Effect(*found.b[rows, column])}'
+               + (f', by {commands}' if commands else ''))
+    for name, effect in own_effects(model).items():
+        if effect.moves_something:
+            yield f'{name} moves {effect}; no control does: controls.yaml'
 
 
 def _over_grid(given: Namespace) -> None:

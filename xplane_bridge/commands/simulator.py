@@ -134,8 +134,11 @@ def _make_server(arguments: Namespace) -> Server:
     frame_rate = arguments.frame_rate or max(
         frontend.frame_rate or FRAME_RATE for frontend in frontends)
     make, make_other, initial = _flown(arguments, initial, chosen)
-    rate = arguments.physics_rate or max(physics_rate(frame_rate), chosen_rate(
-        arguments.model, initial, arguments.aircraft_path))
+    starts = beside(initial, len(arguments.fleet))
+    rate = arguments.physics_rate or max(physics_rate(frame_rate), *(
+        chosen_rate(model, start, arguments.aircraft_path)
+        for model, start in zip((arguments.model, *arguments.fleet), (initial, *starts),
+                                strict=True)))
     loaded = {'aircraft_path': arguments.aircraft_path, 'outputs': arguments.aircraft_outputs,
               'dt': 1.0 / rate}
 
@@ -143,8 +146,7 @@ def _make_server(arguments: Namespace) -> Server:
         world = World(
             make(arguments.model, initial, seed=arguments.seed, **loaded),
             fleet=fly_beside(
-                arguments.fleet, beside(initial, len(arguments.fleet)), arguments.seed,
-                make_other, **loaded))
+                arguments.fleet, starts, arguments.seed, make_other, **loaded))
         _take_limits(world, arguments.aircraft_path)
         return world
 

@@ -53,7 +53,7 @@ from xplane_bridge.laboratory.envelope.runway_performance import Flaps, runway_p
 from xplane_bridge.laboratory.experiments.settings import INTERRUPTED
 from xplane_bridge.simulation.aircraft.linear_model import from_json, LinearModel, RATIO
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 
 # Over what gains are scheduled, by the names of a grid's axes.
 _SCHEDULED = ('airspeed', 'altitude_msl')
@@ -84,6 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print('tune: interrupted', file=sys.stderr)
         return INTERRUPTED
     print(table(found))
+    if not found.gains.yaw_rate_to_rudder:
+        print('no yaw damper: the rudder moves nothing')
     for loop in found.loops:
         if not loop.reached:
             print(loop.complaint())

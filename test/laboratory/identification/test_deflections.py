@@ -223,7 +223,7 @@ def test_a_product_of_inertia_has_the_sign_of_the_motion_it_makes():
     pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
     from xplane_bridge.laboratory.identification.motion.airframe import read_airframe
     from xplane_bridge.laboratory.identification.motion.equations import inverse_inertia
-    from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+    from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
     spare, _ = in_steady_flight('f16', 3000.0, 150.0)
     model = spare.model()
     model.set('fcs/aileron-cmd-norm', 0.1)
@@ -238,7 +238,7 @@ def test_a_product_of_inertia_has_the_sign_of_the_motion_it_makes():
 def test_the_aileron_of_the_f16_is_the_one_that_acts():
     pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
     from xplane_bridge.simulation.aircraft.sample import AIRFRAME_STATE
-    from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+    from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
     place = AIRFRAME_STATE.index('aileron_deflection')
     for name, node in (('f16', 'fcs/aileron-pos-rad'), ('c172p', 'fcs/left-aileron-pos-rad')):
         spare, _ = in_steady_flight(name, 1500.0, 150.0 if name == 'f16' else 51.444)

@@ -92,7 +92,7 @@ def test_of_jsbsims_own_derivatives_it_is_jsbsims_own_linear_model(model):
     pytest.importorskip('jsbsim', reason='the simulated aircraft need jsbsim')
     from xplane_bridge.laboratory.identification.truth import ReferenceAircraft
     from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-    from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+    from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
     speed, density = (55.0, 1.1) if model == 'c172p' else (150.0, 0.9)
     known = ReferenceAircraft(model, speed, density)
     spare, _ = in_steady_flight(

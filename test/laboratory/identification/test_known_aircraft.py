@@ -39,7 +39,7 @@ from xplane_bridge.laboratory.identification.disturbances import collect_figures
 from xplane_bridge.simulation.aircraft.linear_model import from_json
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
 from xplane_bridge.simulation.aircraft.studies.modes import compute_modes
-from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 
 pytestmark = pytest.mark.xdist_group('identified')
 

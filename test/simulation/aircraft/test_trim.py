@@ -18,29 +18,13 @@ from __future__ import annotations
 
 import math
 
+from placed import placed
 import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
-from xplane_bridge.simulation.aircraft.model import Model, TrimError
+from xplane_bridge.simulation.aircraft.model import TrimError
 from xplane_bridge.simulation.aircraft.trim import pitch_angle, trim
-
-KNOT = 1852.0 / 3600.0
-
-
-def placed(name: str, altitude: float, airspeed: float) -> Model:
-    """Return a model in the air with running engines, gear up, at a calibrated airspeed."""
-    model = Model(name, 1.0 / 120.0, 0)
-    model.set_initial_conditions(47.0, 8.0, 400.0, altitude, 90.0)
-    model.set('ic/vc-kts', airspeed / KNOT)
-    model.initialise()
-    for property_ in ('gear/gear-cmd-norm', 'gear/gear-pos-norm'):
-        model.set(property_, 0.0)
-    for n in range(model.reader.engine_count):
-        for lever in ('mixture', 'advance'):
-            model.set(f'fcs/{lever}-cmd-norm[{n}]', 1.0)
-        model.start(n)
-    return model
 
 
 # Fixed pitch; two with governors, which JSBSim's own trim does not manage; jet; glider.

@@ -45,7 +45,7 @@ from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 from xplane_bridge.simulation.aircraft.plant import Plant
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
 from xplane_bridge.simulation.aircraft.studies.modes import compute_modes, levels
-from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 from xplane_bridge.simulation.aircraft.trim import Steady
 
 Row = dict[str, Any]

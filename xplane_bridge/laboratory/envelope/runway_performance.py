@@ -25,6 +25,7 @@ from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.model import Model, TrimError
 from xplane_bridge.simulation.aircraft.state import KNOT
 from xplane_bridge.simulation.aircraft.steady import usual_airspeeds
+from xplane_bridge.simulation.aircraft.studies.physics_rate import physics_rate
 from xplane_bridge.simulation.aircraft.terrain import HOME_ELEVATION, HOME_LAT_DEG, HOME_LON_DEG
 from xplane_bridge.simulation.aircraft.trim import Steady, trim
 
@@ -69,7 +70,8 @@ def runway_performance(name: str, flaps: Flaps, aircraft_path: str = '') -> Perf
     Stall speeds are the slowest trims with the engines idling, near sea level. Raises ValueError
     for an aircraft that has no engine, does not stand, or cannot be trimmed so.
     """
-    standing = Aircraft(name, Initial(parked=True), aircraft_path=aircraft_path)
+    rate = physics_rate(name, Initial(), aircraft_path)
+    standing = Aircraft(name, Initial(parked=True), 1.0 / rate, aircraft_path=aircraft_path)
     if not standing.engine_count:
         raise ValueError(f'{name} has no engine to take off with')
     if not all(standing.state.wheels_on_ground) or not standing.state.wheels_on_ground:
@@ -79,7 +81,7 @@ def runway_performance(name: str, flaps: Flaps, aircraft_path: str = '') -> Perf
     touch_down_pitch, highest_pitch = _touch_down_pitch(standing), _highest_pitch(standing)
     # It rolls; and it may have none, which takes no trims to find.
     steering = _steering(standing)
-    trims = _Trims(name, aircraft_path)
+    trims = _Trims(name, aircraft_path, rate)
     stall = trims.stall(flaps.take_off, 1.0)
     landing_stall = trims.stall(flaps.landing, 1.0)
     climb_speed, climb = trims.best_climb(flaps.take_off, _LEAST_CLIMB * stall, _PATTERN * stall)
@@ -100,13 +102,13 @@ def runway_performance(name: str, flaps: Flaps, aircraft_path: str = '') -> Perf
 class _Trims:
     """Trims of a model in the configurations of take-off and landing."""
 
-    def __init__(self, name: str, aircraft_path: str) -> None:
-        self._name, self._path = name, aircraft_path
+    def __init__(self, name: str, aircraft_path: str, rate: int) -> None:
+        self._name, self._path, self._rate = name, aircraft_path, rate
 
     def at(self, airspeed: float, flaps: float, gear: float, path_angle: float = 0.0,
            throttle: float | None = None) -> Steady:
         """Return the steady flight at a calibrated airspeed (m/s); ValueError if there is none."""
-        model = Model(self._name, 1.0 / 120.0, 0, self._path)
+        model = Model(self._name, 1.0 / self._rate, 0, self._path)
         model.set_initial_conditions(
             HOME_LAT_DEG, HOME_LON_DEG, HOME_ELEVATION, HOME_ELEVATION + _ABOVE_GROUND, 0.0)
         model.set('ic/vc-kts', airspeed / KNOT)
@@ -128,7 +130,7 @@ class _Trims:
 
     def stall(self, flaps: float, gear: float) -> float:
         """Return the slowest airspeed (m/s) with a steady glide, the engines idling."""
-        model = Model(self._name, 1.0 / 120.0, 0, self._path)
+        model = Model(self._name, 1.0 / self._rate, 0, self._path)
         fastest = usual_airspeeds(model)[0] * KNOT
         slowest = -1
         # The farthest first: three slower ones in a row that do not fly end it.

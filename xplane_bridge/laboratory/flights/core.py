@@ -29,6 +29,7 @@ import math
 import time
 from typing import Any
 
+from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.timing import FRAME, PHYSICS_RATE
 from xplane_bridge.common.units import KNOT
@@ -44,7 +45,8 @@ from xplane_bridge.laboratory.flights.order import FlownBy, Order
 from xplane_bridge.laboratory.flights.recordings import written
 from xplane_bridge.laboratory.flights.recordings.collected import Collector
 from xplane_bridge.laboratory.flights.rounding import make_rounding
-from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
+from xplane_bridge.laboratory.flights.scenario.excitation import Excitation
+from xplane_bridge.laboratory.flights.scenario.scenario import Scenario, ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import simulated_start
 from xplane_bridge.laboratory.flights.script import Progress, Script
 from xplane_bridge.laboratory.flights.sensed import load_sensors
@@ -52,7 +54,9 @@ from xplane_bridge.laboratory.flights.simulation_frames import FrameStepper
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.plant import Plant
+from xplane_bridge.simulation.aircraft.studies.control_effects import idle_surfaces
 from xplane_bridge.simulation.aircraft.studies.physics_rate import fastest_mode, physics_rate
+from xplane_bridge.simulation.aircraft.studies.spare import make_spare
 from xplane_bridge.simulation.aircraft.terrain import Airfield, elevation_m
 
 _USUAL = Initial()
@@ -209,7 +213,8 @@ def _make_vehicle(order: Order, law: ControlLaw | None, display: Progress) -> Co
     rate = order.given_physics_rate or physics_rate(order.model, start, path)
     if rate != PHYSICS_RATE and not order.given_physics_rate:
         display.say(
-            f'{order.model} is computed {rate} times per second: its fastest mode has '
+            f'{order.model} is computed {rate} times per second, which takes up to '
+            f'{rate / PHYSICS_RATE:g} times as long as {PHYSICS_RATE}: its fastest mode has '
             f'{fastest_mode(order.model, start, path):.0f} rad/s')
     vehicle = CoreVehicle(
         start, order.seed, law, order.model, path,
@@ -217,12 +222,24 @@ def _make_vehicle(order: Order, law: ControlLaw | None, display: Progress) -> Co
         else None, rounding,
         initial.get('gains', ''), rate, order.sensor_seed,
         scenario.runway is not None)
+    _refuse_idle(scenario, vehicle.aircraft)
     if order.keep.recording or scenario.needs_more():
         vehicle.collector = Collector(vehicle.aircraft)
     vehicle.order, vehicle.script = order, Script(scenario, vehicle, vehicle, display)
     vehicle.script.physics_rate, vehicle.script.begin = rate, 0.0
     vehicle.script.exceedances = vehicle.aircraft.exceedances
     return vehicle
+
+
+def _refuse_idle(scenario: Scenario, aircraft: Aircraft) -> None:
+    """Raise ScenarioError for test inputs of a surface that moves nothing of this aircraft."""
+    axes = {event.value.axis for event in scenario.events if isinstance(event.value, Excitation)}
+    if not aircraft.aircraft_path or axes.isdisjoint(SURFACES):
+        return
+    if idle := [name for name in idle_surfaces(make_spare(aircraft)) if name in axes]:
+        raise ScenarioError(
+            f'scenario {scenario.name} moves the {" and the ".join(idle)} by test inputs, which '
+            f'moves nothing of {aircraft.model}')
 
 
 def make_law(flown_by: FlownBy) -> ActionLaw | None:

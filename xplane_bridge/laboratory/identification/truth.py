@@ -50,7 +50,8 @@ from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 from xplane_bridge.simulation.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.simulation.aircraft.studies.linearize import bare
 from xplane_bridge.simulation.aircraft.studies.modes import compute_modes
-from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight, Spare
+from xplane_bridge.simulation.aircraft.studies.spare import Spare
+from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 
 _FELT_AT_ONCE = 'true_airspeed'
 

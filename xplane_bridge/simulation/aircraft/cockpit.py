@@ -14,7 +14,8 @@
 
 """The cockpit of a JSBSim model: positions of its controls, and failed engines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 import math
 
 from xplane_bridge.common.controls import SURFACES
@@ -59,7 +60,8 @@ class Cockpit:
             name: (setter(node), sign, low) for name, (node, sign, low) in _CONTROLS.items()}
         self._surfaces = tuple(self._controls[name][0] for name in SURFACES)
         self._steer = setter('fcs/steer-cmd-norm')
-        self._throttle = [setter(f'fcs/throttle-cmd-norm[{n}]') for n in engines]
+        self._throttle: list[Callable[[float], object]] = [
+            setter(f'fcs/throttle-cmd-norm[{n}]') for n in engines]
         self._mixture = [setter(f'fcs/mixture-cmd-norm[{n}]') for n in engines]
         self._propeller = [setter(f'fcs/advance-cmd-norm[{n}]') for n in engines]
         for fine in self._propeller:
@@ -68,6 +70,8 @@ class Cockpit:
         self._set_brakes = tuple(
             (f'{side}_brake', setter(f'fcs/{side}-brake-cmd-norm')) for side in ('left', 'right'))
         self.failed: set[int] = set()
+        # Throttles of failed engines that nothing else stops: what they are commanded meanwhile.
+        self._cut: dict[int, float] = {}
 
     def state(self, time: float) -> AircraftState:
         """Return the state of the model; ``time`` is since the initial state."""
@@ -129,12 +133,19 @@ class Cockpit:
         for n in self._numbers(engine):
             self.failed.add(n)
             self._model.stop(n)
+            if n in self._model.throttled and n not in self._cut:
+                self._cut[n] = self._model.reader.throttles()[n]
+                self._throttle[n](0.0)
+                self._throttle[n] = partial(self._cut.__setitem__, n)
 
     def restore(self, engine: int | None) -> None:
         """Repair and restart one failed engine, or all of them."""
         for n in self._numbers(engine):
             if n in self.failed:
                 self.failed.discard(n)
+                if n in self._cut:
+                    self._throttle[n] = self._model.setter(f'fcs/throttle-cmd-norm[{n}]')
+                    self._throttle[n](self._cut.pop(n))
                 self._model.set(f'fcs/mixture-cmd-norm[{n}]', self.mixture[n])
                 if len(self.mixture) == 1:
                     self._model.start(n)

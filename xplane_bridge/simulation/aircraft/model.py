@@ -14,19 +14,23 @@
 
 """One JSBSim model: loading, placing, stepping, and its engines."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 import math
 from pathlib import Path
 import re
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
 from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent, DIVERGED
+from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.simulation.aircraft.airframe.watch import AirframeWatch, MOST_LOAD, MOST_SPEED
 from xplane_bridge.simulation.aircraft.geometry import Vector
 from xplane_bridge.simulation.aircraft.limits import clamp, MAX_SPEED
+from xplane_bridge.simulation.aircraft.loading import controls
 from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles, find, Origin
 from xplane_bridge.simulation.aircraft.loading.inert import inert, NOWHERE
 from xplane_bridge.simulation.aircraft.loading.load import import_jsbsim, load, one_line
@@ -48,8 +52,25 @@ _TRIMS = {'elevator': 'pitch', 'aileron': 'roll', 'rudder': 'yaw'}
 _ENGINE_STEPS = 1500
 _ENGINE_STRIDE = 30
 _ENGINE_AT_REST = 1e-4
-# Passes in which surfaces reach their commands, at most, and the change of an acceleration
-# (m/s2, rad/s2) below which they have.
+# The same where engines run while the aircraft is held: strides (s) at most, and the change of
+# thrust, as a part of the weight. What is still slow after so many may have longer steps, twice as
+# long in each stride, until they are as long as JSBSim's own.
+_SPIN, _STRIDES = 0.25, 80
+_SPUN = 1e-6
+_SLOW = 20
+_LONGEST_STEP = 0.5
+# A step in which a propeller loses next to nothing, in s.
+_MOMENT = 1e-6
+# It is begun at a throttle of 2**-10, and each doubling lasts so long (s).
+_DOUBLINGS, _DOUBLING = 10, 0.05
+# Slower (rpm) it stands; and no propeller makes a thrust of so many weights.
+_STANDS, _MOST_THRUST = 1.0, 100.0
+# JSBSim has no batteries: one in the systems of an aircraft looks at this.
+_BATTERY_FREEZE = 'systems/battery-freeze'
+_INTEGRATORS = tuple(f'simulation/integrator/{order}/{motion}' for order in ('rate', 'position')
+                     for motion in ('rotational', 'translational'))
+# Passes in which surfaces reach their commands, at most (of 1/120 s; more of shorter ones), and
+# the change of an acceleration (m/s2, rad/s2) below which they have.
 _PASSES = 50
 _AT_REST = 1e-10
 
@@ -82,13 +103,16 @@ class Model:
                  plant: Plant = AS_IN_ITS_FILE) -> None:
         self._jsbsim = jsbsim = import_jsbsim()
         self.files = find(name, path, Path(jsbsim.get_default_root_dir()))
-        self._fdm: Any = load(
-            jsbsim, _with_plant(jsbsim, self.files, plant, dt, outputs), self.files.file)
+        self.loaded = _with_plant(jsbsim, self.files, plant, dt, outputs)
+        self._fdm: Any = load(jsbsim, self.loaded, self.files.file)
         self._has_actuators = plant.has_actuators
         if not outputs:
             self._fdm.set_output_path(NOWHERE)
         self._fdm.set_dt(dt)
-        self._text = self.files.text()
+        self.dt = dt
+        self.controls = controls.read(self.files)
+        self._text = self.files.text() + ElementTree.tostring(
+            controls.system(self.controls), encoding='unicode')
         self.origin = Origin.of(self.files)
         # The ground's height (m) by latitude and longitude (deg).
         self.elevation_m: Callable[[float, float], float] = elevation_m
@@ -114,11 +138,7 @@ class Model:
             (node(f'accelerations/{name}').get_double_value, factor) for name, factor in (
                 *((f'{axis}dot-ft_sec2', FOOT) for axis in 'uvw'),
                 *((f'{axis}dot-rad_sec2', 1.0) for axis in 'pqr')))
-        engines = range(self.reader.engine_count)
-        self._thrust = [
-            node(f'propulsion/engine[{n}]/thrust-lbs').get_double_value for n in engines]
-        self.has_pistons = any(
-            self._has_node(f'propulsion/engine[{n}]/map-pa') for n in engines)
+        self._find_engines()
         # JSBSim has no centre of gravity before its first initial conditions.
         try:
             self.initialise()
@@ -134,6 +154,25 @@ class Model:
             except ValueError as error:
                 raise ValueError(f'property_values: {error}') from error
         self.properties.are_written, self._outputs = False, outputs
+
+    def _find_engines(self) -> None:
+        """Bind to the thrust and the propellers of engines, by their kinds."""
+        node = self._fdm.get_property_manager().get_node
+        engines = range(self.reader.engine_count)
+        self._thrust = [
+            node(f'propulsion/engine[{n}]/thrust-lbs').get_double_value for n in engines]
+        self._propellers = [
+            node(f'propulsion/engine[{n}]/propeller-rpm').get_double_value for n in engines
+            if self._has_node(f'propulsion/engine[{n}]/propeller-rpm')]
+        self.has_pistons = any(
+            self._has_node(f'propulsion/engine[{n}]/map-pa') for n in engines)
+        # In each pass without time JSBSim resets these, and their spool begins to idle.
+        self._turboprops = [
+            n for n in engines if self._has_node(f'propulsion/engine[{n}]/n1')
+            and self._has_node(f'propulsion/engine[{n}]/power-hp')]
+        # Electric engines and rockets: they have nothing that could be started or stopped.
+        self.throttled = frozenset(n for n in engines if not any(
+            self._has_node(f'propulsion/engine[{n}]/{name}') for name in ('map-pa', 'n1')))
 
     @property
     def is_renewable(self) -> bool:
@@ -187,6 +226,11 @@ class Model:
     def has_governor(self) -> bool:
         """Return whether a propeller of a piston engine is kept at constant speed."""
         return self.has_pistons and bool(self.get('propulsion/engine[0]/constant-speed-mode'))
+
+    @property
+    def runs_engines(self) -> bool:
+        """Return whether engines come to rest here: in JSBSim's long steps they would not."""
+        return self.has_pistons or bool(self.throttled or self._turboprops)
 
     def has_trim(self, axis: str) -> bool:
         """Return whether it has a trim of elevator, aileron or rudder."""
@@ -276,10 +320,17 @@ class Model:
 
     def initialise(self) -> None:
         """Apply the initial conditions."""
+        spools = self._spools()
         self._fdm.run_ic()
+        self._keep_spools(spools)
 
     def work_out_forces(self) -> None:
         """Run a pass without integration, to compute forces and air data here."""
+        if self._turboprops:
+            # Without time JSBSim leaves out their torque.
+            with self.held():
+                self.settle(1)
+            return
         self._fdm.suspend_integration()
         self._fdm.run()
         self._fdm.resume_integration()
@@ -319,21 +370,22 @@ class Model:
 
         The aircraft stays where it is while engines reach the speed that belongs to their
         throttles, and surfaces their positions. ``by_jsbsim``: engines as in JSBSim's own trim;
-        ``at_once``: piston engines and their propellers keep the speed that they have.
+        ``at_once``: engines that run here (runs_engines) keep the speed that they have.
         """
         self._fdm.run_ic()
         self.reach_commands()
-        if self.has_pistons and not by_jsbsim:
+        if self.runs_engines and not by_jsbsim:
             # JSBSim's own steady state takes steps of half a second, in which the governor of a
-            # propeller stalls the engine.
+            # propeller stalls the engine, and a light propeller is torn to any speed.
             if not at_once:
-                self._run_engines()
+                (self._run_engines if self.has_pistons else self._spin)()
         elif self._thrust:
             self._fdm.get_propulsion().get_steady_state()
+        spools = self._spools()
         self._fdm.set_trim_status(True)
         self._fdm.suspend_integration()
         before = self.accelerations()
-        for _ in range(_PASSES):
+        for _ in range(round(_PASSES * max(1.0, 1.0 / (PHYSICS_RATE * self.dt)))):
             self._fdm.run()
             now = self.accelerations()
             if max(abs(a - b) for a, b in zip(now, before, strict=True)) < _AT_REST:
@@ -341,6 +393,7 @@ class Model:
             before = now
         self._fdm.resume_integration()
         self._fdm.set_trim_status(False)
+        self._keep_spools(spools)
 
     def linearize(self) -> tuple[tuple[list[str], list[str]], Any, Any]:
         """
@@ -366,10 +419,89 @@ class Model:
             before = now
         self.set('propulsion/fuel_freeze', 0)
 
+    def _is_spinning(self) -> bool:
+        """Return whether all propellers turn, and none makes an impossible thrust."""
+        most = _MOST_THRUST * self.get('inertia/weight-lbs')
+        return (all(abs(get()) < most for get in self._thrust)
+                and all(get() > _STANDS for get in self._propellers))
+
+    def _spin(self) -> None:
+        """Run engines until they have the thrust of their throttles; all else stays."""
+        spools = self._spools()
+        with self.held():
+            self._keep_spools(spools)
+            if self._propellers and not self._is_spinning():
+                # All of the power on a propeller at rest would be an impossible torque.
+                throttles = self.reader.throttles()
+                for doubling in range(_DOUBLINGS, -1, -1):
+                    for n, throttle in enumerate(throttles):
+                        self.set(f'fcs/throttle-cmd-norm[{n}]', throttle * 0.5 ** doubling)
+                    self.settle(round(_DOUBLING / self.dt))
+            rest, step, last = _SPUN * self.get('inertia/weight-lbs'), self.dt, math.inf
+            before = [get() for get in self._thrust]
+            for stride in range(_STRIDES):
+                self.settle(round(_SPIN / self.dt))
+                now = [get() for get in self._thrust]
+                change = max(abs(a - b) for a, b in zip(now, before, strict=True))
+                if change < rest:
+                    break
+                if stride > _SLOW:
+                    # Where steps have become too long for it, it goes on with its own.
+                    step = min(2.0 * step, _LONGEST_STEP) if change < 2.0 * last else self.dt
+                    self._fdm.set_dt(step)
+                before, last = now, change
+        spools = self._spools()
+        self._fdm.run_ic()
+        self._keep_spools(spools)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Without integrators nothing moves but engines, and the earth below; fuel is kept."""
+        # Rockets have no thrust without burning.
+        kept = [*_INTEGRATORS, *(
+            f'propulsion/tank[{n}]/contents-lbs' for n in range(self.reader.tank_count))]
+        values = [self.get(name) for name in kept]
+        for name in _INTEGRATORS:
+            self.set(name, 0)
+        if has_battery := self._has_node(_BATTERY_FREEZE):
+            self.set(_BATTERY_FREEZE, 1)
+        try:
+            yield
+        finally:
+            self._fdm.set_dt(self.dt)
+            for name, value in zip(kept, values, strict=True):
+                self.set(name, value)
+            if has_battery:
+                self.set(_BATTERY_FREEZE, 0)
+
+    def propeller_speeds(self) -> list[float]:
+        """Return how fast its propellers turn, in rpm."""
+        return [get() for get in self._propellers]
+
+    def _spools(self) -> list[tuple[str, float]]:
+        """Return the speeds of the spools that JSBSim does not keep, by property."""
+        return [(name, self.get(name)) for n in self._turboprops
+                for name in (f'propulsion/engine[{n}]/n1', f'propulsion/engine[{n}]/n2')
+                if self._has_node(name)]
+
+    def _keep_spools(self, spools: Sequence[tuple[str, float]]) -> None:
+        """Give these back, after JSBSim has reset them in a step with time."""
+        if spools:
+            with self.held():
+                self._fdm.set_dt(_MOMENT)
+                self.settle(1)
+                for name, value in spools:
+                    self.set(name, value)
+                # Forces are those of this power.
+                self.settle(1)
+
     # Engines
 
     def start(self, engine: int) -> None:
         """Set an engine running steadily."""
+        if engine in self.throttled:
+            self.set(f'propulsion/engine[{engine}]/set-running', 1)
+            return
         self._supply(engine, on=True)
         self.set('propulsion/set-running', engine)
 
@@ -405,6 +537,6 @@ def check_plant(name: str, path: str, plant: Plant, dt: float) -> None:
 def _with_plant(jsbsim: Any, files: AircraftFiles, plant: Plant, dt: float,
                 outputs: bool) -> AircraftFiles:
     """Return the files that JSBSim loads instead."""
-    loaded = files if outputs else inert(files)
+    loaded = controls.mapped(files if outputs else inert(files), controls.read(files))
     return loaded if plant == AS_IN_ITS_FILE else varied(
         jsbsim, loaded, plant.values(), dt, files.file)

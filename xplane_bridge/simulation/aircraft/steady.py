@@ -88,8 +88,14 @@ def into_the_air(model: Model, cockpit: Cockpit) -> None:
 
 
 def ways(model: Model) -> tuple[bool, ...]:
-    """Return whether to trim by JSBSim, for each attempt in order. That needs a throttle."""
-    return (True, False) if model.reader.engine_count and not model.has_governor else (False,)
+    """
+    Return whether to trim by JSBSim, for each attempt in order.
+
+    That needs a throttle, and engines that bear JSBSim's long steps.
+    """
+    return (True, False) if (
+        model.reader.engine_count and (model.has_pistons or not model.runs_engines)
+        and not model.has_governor) else (False,)
 
 
 def trim_level(model: Model, cockpit: Cockpit, *, by_jsbsim: bool) -> str:

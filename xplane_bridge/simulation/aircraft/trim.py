@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xplane_bridge.common.controls import FLOWN, SURFACES
+from xplane_bridge.common.text import counted
 from xplane_bridge.simulation.aircraft.geometry import Vector
 from xplane_bridge.simulation.aircraft.model import Model, TrimError
 from xplane_bridge.simulation.aircraft.state import (
@@ -39,6 +40,9 @@ from xplane_bridge.simulation.aircraft.state import (
 
 _Array = NDArray[np.float64]
 
+MOVES_NOTHING, NO_THRUST = 'moves nothing', 'without thrust'
+"""What is said of controls that change no acceleration, and of engines."""
+
 # What is searched for, with its limits, its longest step, and that of its derivative. The last
 # one is the throttle, or, without an engine or with a given throttle, the flight path angle.
 _NAMES = ('angle of attack', 'sideslip', *FLOWN)
@@ -46,7 +50,7 @@ _LOW = np.array([-0.3, -0.3, -1.0, -1.0, -1.0, 0.0])
 _HIGH = np.array([0.5, 0.3, 1.0, 1.0, 1.0, 1.0])
 _LONGEST = np.array([0.1, 0.1, 0.3, 0.3, 0.3, 0.2])
 _STEP = np.array([1e-4, 1e-4, 2e-3, 2e-3, 2e-3, 2e-3])
-_PATH_ANGLES = (-0.6, 0.6)
+_PATH_ANGLES = (-1.2, 1.2)
 # Where the search begins, in turn: from one start the throttle may be clipped to where it changes
 # nothing, and the search stays there.
 _FIRST_THROTTLES = (0.6, 0.25, 0.9)
@@ -61,6 +65,10 @@ _UNITS = ('m/s2',) * 3 + ('rad/s2',) * 3
 _ACCEPTED = (0.01, 0.01, 0.01, 0.002, 0.002, 0.002)
 # And so much is accepted when so many steps have passed: filters and spools begin to move.
 _STEPS = 2
+# A control whose full travel changes no acceleration by this (m/s2, rad/s2) moves nothing; an
+# engine whose thrust is less than this part of the weight has none.
+_MOVES_NOTHING = 1e-3
+_LEAST_THRUST = 1e-3
 _LASTING = (0.1, 0.1, 0.1, 0.02, 0.02, 0.02)
 # Stick or pedals, trim wheel, sign.
 _SURFACES = {
@@ -121,7 +129,7 @@ def trim(model: Model, flight_path_angle: float = 0.0, bank: float = 0.0,
     search = _TrimSearch(model, flight_path_angle, bank, throttle if engines else math.nan)
     best, left = search.run()
     if over := _beyond(left, _ACCEPTED):
-        raise TrimError(f'accelerations left: {over}{search.stops(best)}')
+        raise TrimError(search.explained(best, left, over))
     return search.steady(best, left)
 
 
@@ -186,6 +194,8 @@ class _TrimSearch:
         self._path_angle = flight_path_angle
         # None is searched for; NaN is no engine.
         self._throttle = throttle
+        # What is first found to be no number, as a sentence.
+        self._no_number = ''
         self._low, self._high = _LOW.copy(), _HIGH.copy()
         self._names = list(_NAMES)
         self._engines = range(model.reader.engine_count)
@@ -231,7 +241,11 @@ class _TrimSearch:
         for n, step in enumerate(_STEP):
             moved = point.copy()
             moved[n] += step if point[n] + step <= self._high[n] else -step
-            columns.append((self._accelerations(moved) - left) / (moved[n] - point[n]))
+            column = (self._accelerations(moved) - left) / (moved[n] - point[n])
+            if self._names[n] in SURFACES and np.linalg.norm(column) < _MOVES_NOTHING:
+                # It would be moved by what is left of rounding.
+                column[:] = 0.0
+            columns.append(column)
         return np.array(columns).T
 
     def _accelerations(self, point: _Array) -> _Array:
@@ -247,8 +261,11 @@ class _TrimSearch:
             model.set(f'fcs/throttle-cmd-norm[{engine}]', steady.throttle)
             model.set(f'fcs/throttle-pos-norm[{engine}]', steady.throttle)
         model.equilibrate()
-        found: _Array = np.nan_to_num(
-            np.array(model.accelerations()), nan=1e3, posinf=1e3, neginf=-1e3)
+        found = np.array(model.accelerations())
+        if not np.isfinite(found).all():
+            if not self._no_number:
+                self._no_number = self._no_numbers(steady, found)
+            found = np.nan_to_num(found, nan=1e3, posinf=1e3, neginf=-1e3)
         return found
 
     def steady(self, point: _Array, left: Sequence[float] | _Array) -> Steady:
@@ -265,11 +282,50 @@ class _TrimSearch:
             self._airspeed, alpha, beta, bank, pitch, path_angle, rates, elevator, aileron,
             rudder, throttle, tuple(map(float, left)))
 
-    def stops(self, point: _Array) -> str:
-        """Return which controls are at their stop, as the end of a sentence."""
+    def explained(self, point: _Array, left: _Array, over: str) -> str:
+        """Return why there is no steady flight: what is left over at the best point, and why."""
+        if self._no_number:
+            return self._no_number
+        idle = [] if self._throttle is not None else self._idle_engines(point)
+        # In a column of the throttle is what engines do; those have a sentence of their own.
+        slopes = np.linalg.norm(self._jacobian(point, left), axis=0)
+        dead = [name for name, slope in zip(FLOWN, slopes[-len(FLOWN):], strict=True)
+                if slope < _MOVES_NOTHING and (name != 'throttle' or self._throttle is None)]
         stops = [f'{name} {value:.2f}' for name, value, low, high in zip(
-            self._names, point, self._low, self._high, strict=True) if value in (low, high)]
-        return f'; at its stop: {", ".join(stops)}' if stops else ''
+            self._names, point, self._low, self._high, strict=True)
+            if value in (low, high) and name not in dead and not (idle and name == 'throttle')]
+        sentences = [f'accelerations left: {over}']
+        if idle:
+            sentences.append(
+                f'{counted(len(idle), "engine")} of {len(self._engines)} {NO_THRUST} at full '
+                f'throttle and this airspeed: number {", ".join(map(str, idle))}')
+            dead = [name for name in dead if name != 'throttle']
+        if dead:
+            sentences.append(f'{MOVES_NOTHING}: {", ".join(dead)}')
+        if stops:
+            sentences.append(f'at its stop: {", ".join(stops)}')
+        return '; '.join(sentences)
+
+    def _idle_engines(self, point: _Array) -> list[int]:
+        """Return the numbers of engines (from 0) that make no thrust at full throttle."""
+        full = point.copy()
+        full[-1] = self._high[-1]
+        self._accelerations(full)
+        weight = self._model.get('inertia/weight-lbs')
+        idle = [n for n in self._engines if not self._model.get(
+            f'propulsion/engine[{n}]/thrust-lbs') > _LEAST_THRUST * weight]
+        self._accelerations(point)
+        return idle
+
+    def _no_numbers(self, steady: Steady, found: _Array) -> str:
+        """Return the sentence of a point at which there are accelerations that are no numbers."""
+        axes = ', '.join(axis for axis, one in zip(_AXES, found, strict=True)
+                         if not math.isfinite(one))
+        thrusts = [self._model.get(f'propulsion/engine[{n}]/thrust-lbs') for n in self._engines]
+        broken = [str(n) for n, thrust in enumerate(thrusts) if not math.isfinite(thrust)]
+        return (f'no number as acceleration {axes} at throttle {steady.throttle:.2f}, angle of '
+                f'attack {steady.angle_of_attack:.2f} rad'
+                + (f': so is the thrust of engine {", ".join(broken)}' if broken else ''))
 
 
 def velocity_through_air(airspeed: float, alpha: float, beta: float) -> Vector:

@@ -109,9 +109,15 @@ def test_wrong_bandwidths_are_refused(change: dict[str, object], sentence: str) 
         tune(simple(), **change)  # type: ignore[arg-type]
 
 
-def test_an_aircraft_that_its_controls_do_not_move_is_refused() -> None:
+def test_a_rudder_that_yaws_to_the_wrong_side_is_refused() -> None:
     with pytest.raises(ValueError, match='rudder does not yaw'):
-        tune(simple(rudder=0.0))
+        tune(simple(rudder=-1.0))
+
+
+def test_without_a_rudder_there_is_no_yaw_damper() -> None:
+    found = tune(simple(rudder=0.0))
+    assert found.gains.yaw_rate_to_rudder == 0.0
+    assert 'yaw_rate' not in [loop.name for loop in found.loops]
 
 
 @pytest.mark.parametrize('change', [

@@ -36,7 +36,7 @@ from xplane_bridge.laboratory.control.tuning.tune import tune
 from xplane_bridge.laboratory.flights.scenario.scenario import load as load_scenario
 from xplane_bridge.simulation.aircraft.linear_model import from_json
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 
 STEPS = Path(__file__).parents[4] / 'xplane_bridge/data/scenarios/steps.yaml'
 

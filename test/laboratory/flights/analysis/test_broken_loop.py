@@ -169,7 +169,7 @@ def test_the_autopilots_margins_in_flight_are_those_of_its_linear_model(tmp_path
     from xplane_bridge.laboratory.flights.order import Order
     from xplane_bridge.laboratory.flights.scenario import scenario
     from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-    from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+    from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
     (tmp_path / 'loops.yaml').write_text(SCENARIO)
     with CoreFlight(Order(scenario.load(str(tmp_path / 'loops.yaml'))), Silent()) as flight:
         flight.fly()

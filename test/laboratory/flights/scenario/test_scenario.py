@@ -148,11 +148,11 @@ def test_shipped_scenarios_are_understood(path):
         found, sim='core' if found.vehicles or found.runway else 'xpc'))
 
 
-def test_thirteen_scenarios_ship():
+def test_fourteen_scenarios_ship():
     assert [path.stem for path in SHIPPED] == [
         'circuit', 'circuit_calm', 'crossing', 'engine_out', 'formation', 'frequency_response',
         'identification', 'link_loss', 'multisine', 'racetrack', 'robustness', 'steps',
-        'turbulence']
+        'steps_light', 'turbulence']
 
 
 BLOCKED = """

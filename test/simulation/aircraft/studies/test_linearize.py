@@ -30,7 +30,8 @@ from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.linear_model import from_json
 from xplane_bridge.simulation.aircraft.state import KNOT
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
-from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight, make_spare
+from xplane_bridge.simulation.aircraft.studies.spare import make_spare
+from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 from xplane_bridge.simulation.aircraft.studies.trim_in_place import trim_in_place
 
 STATES = ['true_airspeed', 'angle_of_attack', 'sideslip', 'roll', 'pitch', 'heading', 'roll_rate',

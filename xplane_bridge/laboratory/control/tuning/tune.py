@@ -55,6 +55,8 @@ _PATH_INTEGRAL_ABOVE = 0.6
 _OUTER = 0.875
 # Gains that are tried: from that of the wanted crossover down to 1/50 of it.
 _TRIALS = np.logspace(0.0, -1.7, 60)
+# By the whole control, of the derivative of any state.
+_MOVES_NOTHING = 1e-6
 # A crossover counts as wanted if it misses by less than this factor.
 _REACHED = 0.9
 
@@ -208,9 +210,12 @@ class _Tuner:
 
         # Its gain is that of a rate well above the aircraft's own modes.
         effect = self._effect('yaw_rate', 'rudder')
-        if not effect > 0.0:
+        if not self._moves('rudder'):
+            gain = 0.0
+        elif not effect > 0.0:
             raise ValueError('the rudder does not yaw this model to the side that it is moved to')
-        gain = self._close('yaw_rate', self._response('yaw_rate', 'rudder'), effect=effect)
+        else:
+            gain = self._close('yaw_rate', self._response('yaw_rate', 'rudder'), effect=effect)
         gains['yaw_rate_to_rudder'] = gain
         # Relative to the yaw rate of a coordinated turn at this bank.
         self._set('rudder', 'yaw_rate', gain)
@@ -308,6 +313,11 @@ class _Tuner:
     def _with_integral(self, corner: float) -> Responses:
         """Return a proportional part with an integral one below a frequency."""
         return np.asarray(1.0 + corner / self._s, dtype=np.complex128)
+
+    def _moves(self, control: str) -> bool:
+        """Return whether a control changes anything: a flying wing's rudder does not."""
+        return bool(np.abs(
+            self._model.b[:, self._model.index('inputs', control)]).max() > _MOVES_NOTHING)
 
     def _effect(self, state: str, control: str) -> float:
         model = self._model

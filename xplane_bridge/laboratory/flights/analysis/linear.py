@@ -42,7 +42,7 @@ from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 from xplane_bridge.simulation.aircraft.plant import Plant
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
 from xplane_bridge.simulation.aircraft.studies.modes import compute_modes, levels
-from xplane_bridge.simulation.aircraft.studies.spare import in_steady_flight
+from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 
 MARGINS, HANDLING = 'margins', 'handling'
 _OF_MODES = ('frequency', 'damping', 'time_constant', 'time_to_double')

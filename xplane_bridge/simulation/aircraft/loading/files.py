@@ -31,6 +31,9 @@ import re
 
 from xplane_bridge.common import plain_files
 
+CONTROLS_FILE = 'controls.yaml'
+"""What moves an aircraft, beside its file: see controls.py."""
+
 _AIRCRAFT = 'aircraft'
 _REFERENCE = re.compile(r'\bfile\s*=\s*"([^"]+)"')
 _SYSTEM = re.compile(r'<system\s[^>]*file\s*=\s*"([^"]+)"')
@@ -56,12 +59,16 @@ class AircraftFiles:
 
     def text(self) -> str:
         """Return the text of its file, and of those of its systems."""
+        return ''.join(self.texts())
+
+    def texts(self) -> list[str]:
+        """Return the same, one for each file."""
         text = self.file.read_text(errors='replace')
         folders = [*(self.file.parent / name for name in _OWN_SYSTEMS), self.systems]
-        return text + ''.join(
+        return [text, *(
             place.read_text(errors='replace') for name in _SYSTEM.findall(text)
             for place in (folder / f'{name.removesuffix(".xml")}.xml' for folder in folders)
-            if place.is_file())
+            if place.is_file())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,8 @@ class Origin:
                     if file not in found and file.is_file():
                         found[file] = None
                         waiting.append(file)
-        return cls(tuple(map(_seen, map(str, (*folders, *found)))))
+        beside = filter(Path.is_file, [own / CONTROLS_FILE])
+        return cls(tuple(map(_seen, map(str, (*folders, *found, *beside)))))
 
     @property
     def is_current(self) -> bool:

@@ -130,6 +130,9 @@ def linearize(spare: Spare, method: str = '', patient: bool = False) -> LinearMo
     if method != 'differences':
         try:
             model = spare.model()
+            if model.runs_engines and not model.has_pistons:
+                raise _NotPossibleError("JSBSim's own trim does not bear electric engines, "
+                                        'turboprops and rockets')
             if model.has_pistons and not (patient and method):
                 raise _NotPossibleError(
                     "JSBSim's linearization of a piston engine may take minutes")
@@ -153,7 +156,7 @@ def bare(spare: Spare, surfaces: Collection[str] = (), *, at_once: bool = False)
     """
     steady = linearize(spare, 'differences')
     model, point, count = spare.model(), to_point(spare.state), len(_STATES)
-    at_once = at_once and model.has_pistons
+    at_once = at_once and model.runs_engines
     if not surfaces and not at_once:
         return steady
     names = [name for name in SURFACES if name in surfaces]

@@ -18,7 +18,8 @@ How many steps per second an aircraft of one's own needs: as many as its fastest
 
 JSBSim integrates rates by Euler's rule: a mode of w rad/s decays without overshoot while a step is
 no longer than 1/w, and diverges from 2/w on. So steps are no longer than 1/w, in steady flight at
-the airspeed in which it begins; twice as fast it still does not diverge.
+the airspeed in which it begins; twice as fast it still does not diverge. The speed of a propeller
+is a mode too, which no linear model has.
 """
 
 from __future__ import annotations
@@ -33,13 +34,16 @@ from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.loading.files import Origin
+from xplane_bridge.simulation.aircraft.model import Model
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
 from xplane_bridge.simulation.aircraft.studies.spare import make_spare
 
-HIGHEST = 960
+HIGHEST = 1200
 """More than these per second are not chosen; an aircraft that needs them is told so."""
 
-_RATES = (PHYSICS_RATE, 240, 480, HIGHEST)
+_RATES = (PHYSICS_RATE, 240, 480, 960, HIGHEST)
+# By so much faster the air comes to see that, and a propeller that moves by less (rpm) does not.
+_FASTER, _MOVES = 1.02, 1e-9
 # Flights that differ in their start may each need their own; each takes as long as to begin one.
 _MOST_KNOWN = 64
 _known: dict[tuple[str, str, Initial], tuple[Origin, float]] = {}
@@ -54,18 +58,40 @@ def fastest_mode(model: str, initial: Initial, aircraft_path: str = '') -> float
     key = model, aircraft_path and os.path.abspath(aircraft_path), replace(initial, parked=False)
     if (known := _known.get(key)) is not None and known[0].is_current:
         return known[1]
-    try:
-        # So many steps that it does not matter: none is flown here.
-        aircraft = Aircraft(model, key[2], 1.0 / HIGHEST, aircraft_path=aircraft_path)
-        system = linearize(make_spare(aircraft), 'differences')
-    except ValueError:
-        # Whoever flies it says why it cannot; what only ever stands has no such mode.
-        return 0.0
-    fastest = float(np.abs(np.linalg.eigvals(np.array(system.a))).max())
-    while len(_known) >= _MOST_KNOWN:
-        del _known[next(iter(_known))]
-    _known[key] = aircraft.origin, fastest
+    fastest = 0.0
+    # None is flown here, but engines reach their speed in steps too: then in short ones.
+    for rate in (PHYSICS_RATE, HIGHEST):
+        try:
+            aircraft = Aircraft(model, key[2], 1.0 / rate, aircraft_path=aircraft_path)
+            spare = make_spare(aircraft)
+            system = linearize(spare, 'differences')
+        except ValueError:
+            # Whoever flies it says why it cannot; what only ever stands has no such mode.
+            continue
+        modes = np.abs(np.linalg.eigvals(np.array(system.a)))
+        fastest = max(float(modes.max()), _fastest_propeller(spare.model()))
+        while len(_known) >= _MOST_KNOWN:
+            del _known[next(iter(_known))]
+        _known[key] = aircraft.origin, fastest
+        if fastest <= rate:
+            break
     return fastest
+
+
+def _fastest_propeller(model: Model) -> float:
+    """Return how fast (rad/s) a propeller of a placed model follows the air, 0 without one."""
+    model.equilibrate()
+    model.set('ic/vt-kts', _FASTER * model.get('ic/vt-kts'))
+    model.initialise()
+    speeds = [model.propeller_speeds()]
+    with model.held():
+        for _ in range(2):
+            model.settle(1)
+            speeds.append(model.propeller_speeds())
+    # In each step of Euler's rule so much of what is left is lost as the step is of 1/mode.
+    first, second = np.diff(speeds, axis=0)
+    moving = np.abs(first) > _MOVES
+    return float(np.max((1.0 - second[moving] / first[moving]) / model.dt, initial=0.0))
 
 
 def rate_for(mode: float) -> int:

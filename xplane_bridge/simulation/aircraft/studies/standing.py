@@ -29,7 +29,7 @@ def standing_compressions(aircraft: Aircraft) -> tuple[float, ...]:
     """Return the compressions (m) of its struts when it stands, in JSBSim's order."""
     if not aircraft.initial.parked:
         aircraft = Aircraft(
-            aircraft.model, replace(aircraft.initial, parked=True),
+            aircraft.model, replace(aircraft.initial, parked=True), aircraft.dt,
             aircraft_path=aircraft.aircraft_path)
     return aircraft.sampler.contacts().compressions
 

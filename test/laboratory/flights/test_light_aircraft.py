@@ -1,0 +1,68 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Light aircraft of this package, flown by the gains that tune has found for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import light_aircraft
+from orders import flown
+import pytest
+
+pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+
+from xplane_bridge.commands import linearize, tune
+from xplane_bridge.laboratory.flights.flight import Flight
+from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse
+from xplane_bridge.laboratory.open_flight import open_flight
+
+FOLDER = str(light_aircraft.FOLDER)
+THERE = ['--aircraft-path', FOLDER, '--altitude-msl', '600', '--airspeed', '16']
+
+
+@pytest.mark.parametrize('model', ['electric_trainer', 'flying_wing'])
+def test_steps_of_altitude_heading_and_airspeed_are_met(model):
+    scenario = load(find('steps_light'))
+    flight = flown(replace(
+        scenario, initial={**scenario.initial, 'model': model, 'aircraft_path': FOLDER}))
+    assert [one for one in flight.result().judgements if not one.passed] == []
+    assert len(flight.result().judgements) == 7
+
+
+def test_a_rudder_that_moves_nothing_is_refused_only_where_it_is_needed():
+    def start(axis: str) -> Flight:
+        flight = open_flight(Order(parse('inputs', {
+            'duration': 3.0,
+            'initial': {'model': 'flying_wing', 'aircraft_path': FOLDER, 'altitude': 600.0,
+                        'airspeed': 16.0},
+            'events': [{'at': 0.5, 'doublet': {'axis': axis, 'amplitude': 0.1}, 'for': 1.0}],
+            'criteria': [{'quantity': 'roll', 'statistic': 'max_abs', 'at_most': 1.0}]})))
+        flight.start()
+        return flight
+    assert str(start('rudder').error) == (
+        'scenario inputs moves the rudder by test inputs, which moves nothing of flying_wing')
+    assert start('aileron').error is None
+
+
+def test_commands_say_what_moves_what_and_tune_without_a_rudder(capsys):
+    assert linearize.main(['--model', 'flying_wing', *THERE]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith('elevator moves pitch +3')
+    assert said[0].endswith('by fcs/left-elevon-cmd-norm -1, fcs/right-elevon-cmd-norm -1')
+    assert said[2] == 'rudder moves nothing'
+    assert tune.main(['--model', 'flying_wing', *THERE]) == 0
+    assert 'no yaw damper: the rudder moves nothing' in capsys.readouterr().out

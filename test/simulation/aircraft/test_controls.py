@@ -1,0 +1,157 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Aircraft whose files have commands of their own: what they are, what they move, and who maps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import shutil
+
+import light_aircraft
+from placed import placed
+import pytest
+
+pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
+
+from xplane_bridge.simulation.aircraft.aircraft import Aircraft
+from xplane_bridge.simulation.aircraft.initial import Initial
+from xplane_bridge.simulation.aircraft.loading.controls import as_line
+from xplane_bridge.simulation.aircraft.model import Model
+from xplane_bridge.simulation.aircraft.plant import Plant
+from xplane_bridge.simulation.aircraft.state import KNOT
+from xplane_bridge.simulation.aircraft.studies.control_effects import Effect, own_effects, propose
+from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
+from xplane_bridge.simulation.aircraft.trim import trim
+
+WING = str(light_aircraft.FOLDER)
+START = Initial(altitude_msl=600.0, airspeed_kt=16.0 / KNOT)
+LEFT, RIGHT = 'fcs/left-elevon-cmd-norm', 'fcs/right-elevon-cmd-norm'
+
+
+@pytest.fixture
+def unmapped(tmp_path: Path) -> Path:
+    """Return a folder with the wing, without what says how it is moved."""
+    shutil.copytree(light_aircraft.FOLDER / 'flying_wing', tmp_path / 'flying_wing',
+                    ignore=shutil.ignore_patterns('controls.yaml'))
+    return tmp_path
+
+
+def test_elevons_go_together_for_pitch_and_apart_for_roll():
+    model = Model('flying_wing', 1.0 / 120.0, 0, WING)
+    model.set('fcs/elevator-cmd-norm', -0.4)
+    model.set('fcs/roll-trim-cmd-norm', 0.3)
+    model.settle(1)
+    assert (model.get(LEFT), model.get(RIGHT)) == pytest.approx((-0.1, -0.7))
+    model.set('fcs/elevator-cmd-norm', -0.9)
+    model.settle(1)
+    assert (model.get(LEFT), model.get(RIGHT)) == pytest.approx((-0.6, -1.0))
+
+
+def test_without_a_rudder_it_holds_its_trim_for_twenty_seconds():
+    aircraft = Aircraft('flying_wing', START, aircraft_path=WING)
+    # Trim wheels hold what servos are commanded.
+    assert aircraft.state.elevator == 0.0
+    assert aircraft.state.elevator_trim > 0.2
+    assert aircraft.state.rudder == aircraft.state.rudder_trim == 0.0
+    aircraft.step(2400)
+    assert aircraft.state.altitude_msl == pytest.approx(600.0, abs=0.1)
+
+
+def test_what_is_not_mapped_is_found_and_the_trim_says_a_mapping_that_works(unmapped):
+    with pytest.raises(ValueError, match=(
+            'moves nothing: elevator, aileron, rudder; its file has commands of its own: .*'
+            'left-elevon-cmd-norm moves roll .*, pitch -.*write controls.yaml beside it')) as why:
+        in_steady_flight('flying_wing', 600.0, 16.0, aircraft_path=str(unmapped))
+    proposed = str(why.value).partition('such as ')[2]
+    (unmapped / 'flying_wing' / 'controls.yaml').write_text(proposed)
+    found = trim(placed('flying_wing', 600.0, 16.0, str(unmapped)))
+    assert found == trim(placed('flying_wing', 600.0, 16.0, WING))
+
+
+def test_a_motor_and_servos_by_number_are_found_too(tmp_path):
+    path = light_aircraft.write(tmp_path, changes={
+        '<input>fcs/elevator-cmd-norm</input>': '<input>servo/ch[1]</input>',
+        '</flight_control>': """<property value="0">servo/ch[1]</property>
+          <property value="0">servo/ch[2]</property><channel name="Motor">
+          <pure_gain name="fcs/esc"><input>servo/ch[2]</input><gain>1.0</gain>
+          <output>fcs/throttle-pos-norm[0]</output></pure_gain></channel></flight_control>"""})
+    file = tmp_path / 'electric_trainer' / 'controls.yaml'
+    with pytest.raises(ValueError, match='1 engine of 1 without thrust .*moves nothing: ') as why:
+        in_steady_flight('electric_trainer', 600.0, 17.0, aircraft_path=path)
+    proposed = str(why.value).partition('such as ')[2]
+    assert 'throttle: {"servo/ch[2]": 1}' in proposed
+    file.write_text(proposed)
+    _, found = in_steady_flight('electric_trainer', 600.0, 17.0, aircraft_path=path)
+    assert 0.3 < found.throttle < 0.9
+
+
+def test_commands_are_told_from_what_a_file_computes_and_jsbsim_knows(unmapped):
+    file = unmapped / 'flying_wing' / 'flying_wing.xml'
+    file.write_text(file.read_text().replace('<channel name="Left">', """<channel name="More">
+      <summer name="Sum of all"><input>-aero/alpha-rad</input><input>payload/drop-cmd</input>
+      <input>fcs/elevator-cmd-norm</input><output>payload/sum</output></summer>
+      <pure_gain name="fcs/gain"><input>payload/sum</input><gain>2</gain></pure_gain>
+      <pure_gain name="fcs/again"><input>fcs/sum-of-all</input><gain>2</gain></pure_gain>
+      </channel><property value="0.0">payload/drop-cmd</property><channel name="Left">"""))
+    found = own_effects(placed('flying_wing', 600.0, 16.0, str(unmapped)))
+    assert {*found} == {LEFT, RIGHT, 'payload/drop-cmd'}
+    assert not found['payload/drop-cmd'].moves_something
+
+
+@pytest.mark.parametrize(('found', 'proposed'), [
+    ({'left': Effect(0.0, 20.0, -19.0, -0.3), 'right': Effect(0.0, -20.0, -19.0, 0.3)},
+     'controls: {aileron: {left: 1, right: -1}, elevator: {left: -1, right: -1}}'),
+    # A V-tail rolls a little too, and its ailerons yaw.
+    ({'tail-left': Effect(0.1, -4.0, -40.0, 9.0), 'tail-right': Effect(0.1, 4.0, -40.0, -9.0),
+      'ailerons': Effect(0.0, 60.0, 0.0, -3.0), 'motor': Effect(8.0, 0.5, 0.1, 0.0)},
+     'controls: {aileron: {ailerons: 1}, elevator: {tail-left: -1, tail-right: -1}, '
+     'rudder: {tail-left: 1, tail-right: -1}, throttle: {motor: 1}}'),
+], ids=['elevons', 'V-tail'])
+def test_controls_move_the_commands_of_their_axis(found, proposed):
+    assert as_line(propose(found)) == proposed
+
+
+@pytest.mark.parametrize(('text', 'sentence'), [
+    ('controls: {elevators: {fcs/a: 1}}', 'unknown name .*elevators.*did you mean elevator'),
+    ('controls: {elevator: {fcs/a: 2}}', 'controls.elevator.fcs/a: expected .*1.*got 2'),
+    ('controls: {elevator: {}}', 'controls.elevator: expected 1 to 32 commands, got 0'),
+    ('controls: {elevator: {"a b": 1}}', 'expected properties of JSBSim, such as .*got .*a b'),
+    ('controls: {elevator: {fcs/rudder-cmd-norm: 1}}', 'expected commands of its own'),
+    ('elevator: {fcs/a: 1}', 'unknown name .*elevator.*expected controls'),
+])
+def test_a_mistake_in_the_file_is_one_sentence_with_its_place(unmapped, text, sentence):
+    (unmapped / 'flying_wing' / 'controls.yaml').write_text(text)
+    with pytest.raises(ValueError, match=rf'controls\.yaml: .*{sentence}'):
+        Model('flying_wing', 1.0 / 120.0, 0, str(unmapped))
+
+
+def test_another_mapping_is_another_aircraft(unmapped):
+    file = unmapped / 'flying_wing' / 'controls.yaml'
+    file.write_text((light_aircraft.FOLDER / 'flying_wing' / 'controls.yaml').read_text())
+    first = Model('flying_wing', 1.0 / 120.0, 0, str(unmapped))
+    assert first.origin.is_current
+    file.write_text(file.read_text() + '\n')
+    assert not first.origin.is_current
+
+
+def test_the_actuators_of_a_plant_delay_elevons_too():
+    def pitching(plant: Plant) -> float:
+        aircraft = Aircraft('flying_wing', Initial(
+            altitude_msl=600.0, airspeed_kt=START.airspeed_kt, plant=plant), aircraft_path=WING)
+        aircraft.set_controls(elevator=0.5)
+        aircraft.step(12)
+        return aircraft.state.q
+    assert pitching(Plant()) > 0.3
+    assert abs(pitching(Plant(actuator_delay=0.2))) < 0.01
