@@ -20,7 +20,7 @@ import os
 import flying_badly
 import pytest
 
-from xplane_bridge.common import supervised
+from xplane_bridge.common.processes import supervised
 from xplane_bridge.laboratory.campaigns.engines import isolated
 from xplane_bridge.laboratory.campaigns.engines.local import Local
 from xplane_bridge.laboratory.campaigns.plan.task import Task

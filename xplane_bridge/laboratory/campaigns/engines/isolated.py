@@ -16,7 +16,7 @@
 One flight of a campaign through ROS, in lockstep, in a process of its own: ``fly-task``.
 
 It gets a ROS domain of its own; its processes end with it, however it ends: see
-common/supervisor.py. It writes its row.
+common/processes/supervisor.py. It writes its row.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ import sys
 import tempfile
 from typing import Any
 
-from xplane_bridge.common import plain_files, supervised
+from xplane_bridge.common import plain_files
+from xplane_bridge.common.processes import supervised
 from xplane_bridge.laboratory.campaigns.engines import domain
 from xplane_bridge.laboratory.campaigns.plan.task import FLIGHT, Task
 from xplane_bridge.laboratory.campaigns.table import rows

@@ -35,7 +35,7 @@ import time
 from typing import Any, Protocol
 
 from xplane_bridge.common.machine import is_at_fault
-from xplane_bridge.common.supervised import end_with_parent
+from xplane_bridge.common.processes.supervised import end_with_parent
 from xplane_bridge.laboratory.campaigns.table.rows import FAILED, LOST, Row
 
 MOST_DEATHS = 2

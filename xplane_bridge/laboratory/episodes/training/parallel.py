@@ -23,7 +23,7 @@ from contextlib import contextmanager
 import multiprocessing
 from typing import Any
 
-from xplane_bridge.common.supervised import end_with_parent
+from xplane_bridge.common.processes.supervised import end_with_parent
 
 Mapping = Callable[..., Iterable[Any]]
 """As the built-in map; results are in the order of the arguments."""

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from rclpy.node import Node
 
-from xplane_bridge.common.supervised import Supervised
+from xplane_bridge.common.processes.supervised import Supervised
 from xplane_bridge.laboratory.control import gains
 from xplane_bridge.laboratory.control.policy.action import LEVELS
 from xplane_bridge.laboratory.control.policy.load import absolute

@@ -29,9 +29,9 @@ from typing import NamedTuple, TextIO
 from ament_index_python.packages import get_package_prefix
 
 from xplane_bridge.common import plain_files
-from xplane_bridge.common.fork_server import ForkServer
 from xplane_bridge.common.machine import is_told_in, MachineError
-from xplane_bridge.common.supervised import HUNG, PATIENCE, Supervised
+from xplane_bridge.common.processes.fork_server import ForkServer
+from xplane_bridge.common.processes.supervised import HUNG, PATIENCE, Supervised
 from xplane_bridge.common.text import counted
 
 # How long processes may take to start: by their number, and by the cores of this machine.

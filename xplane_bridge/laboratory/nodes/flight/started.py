@@ -26,7 +26,7 @@ from rclpy.node import Node, NodeNameNonExistentError
 
 from xplane_bridge.bridges.nodes.vehicle.controls import EXPERIMENT
 from xplane_bridge.common.machine import MachineError
-from xplane_bridge.common.supervised import Supervised
+from xplane_bridge.common.processes.supervised import Supervised
 from xplane_bridge.common.text import printable
 from xplane_bridge.laboratory.flights.analysis.quantities import ORDERED
 from xplane_bridge.laboratory.flights.script import ExperimentError

@@ -40,7 +40,7 @@ from xplane_bridge.bridges.nodes.common.parameter_values import value_message
 from xplane_bridge.bridges.nodes.common.subscribers import Published, tell_regularly
 from xplane_bridge.bridges.nodes.vehicle.controls import EXPERIMENT
 from xplane_bridge.common.machine import MachineError
-from xplane_bridge.common.supervised import Supervised
+from xplane_bridge.common.processes.supervised import Supervised
 from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.laboratory.control import gains
 from xplane_bridge.laboratory.control.gains import Gains

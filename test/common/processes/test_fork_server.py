@@ -24,8 +24,8 @@ import sys
 from process_table import running
 import pytest
 
-from xplane_bridge.common.fork_server import ForkServer
-from xplane_bridge.common.supervised import ABANDONED, Supervised
+from xplane_bridge.common.processes.fork_server import ForkServer
+from xplane_bridge.common.processes.supervised import ABANDONED, Supervised
 
 DEADLINE = 30.0
 # What an interpreter of its own would print, and how it would end.
@@ -130,8 +130,8 @@ def test_all_end_with_the_process_that_started_them(program, begins):
     script = program.parent / 'starts.py'
     script.write_text(f"""
 import os, subprocess, time
-from xplane_bridge.common.fork_server import ForkServer
-from xplane_bridge.common.supervised import Supervised
+from xplane_bridge.common.processes.fork_server import ForkServer
+from xplane_bridge.common.processes.supervised import Supervised
 forks = ForkServer()
 if {begins == 'as a copy'}:
     forks.begin_as_copy()
@@ -159,8 +159,8 @@ time.sleep(99)
 def test_what_is_done_at_the_end_of_a_process_is_not_done_by_its_copies(program):
     script = f"""
 import atexit, os, subprocess, sys, tempfile
-from xplane_bridge.common.fork_server import ForkServer
-from xplane_bridge.common.supervised import Supervised
+from xplane_bridge.common.processes.fork_server import ForkServer
+from xplane_bridge.common.processes.supervised import Supervised
 folder = tempfile.TemporaryDirectory()
 atexit.register(print, 'ended')
 forks = ForkServer()

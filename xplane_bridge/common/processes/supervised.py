@@ -29,9 +29,9 @@ import sys
 import threading
 from typing import Any, IO
 
-from xplane_bridge.common import supervisor
-from xplane_bridge.common.fork_server import Forked, ForkServer
-from xplane_bridge.common.supervisor import ABANDONED, HUNG, PATIENCE
+from xplane_bridge.common.processes import supervisor
+from xplane_bridge.common.processes.fork_server import Forked, ForkServer
+from xplane_bridge.common.processes.supervisor import ABANDONED, HUNG, PATIENCE
 
 __all__ = ['ABANDONED', 'end_with_parent', 'HUNG', 'PATIENCE', 'Supervised']
 

@@ -25,8 +25,8 @@ import time
 from process_table import running
 import pytest
 
-from xplane_bridge.common import supervisor
-from xplane_bridge.common.supervised import ABANDONED, HUNG, Supervised
+from xplane_bridge.common.processes import supervisor
+from xplane_bridge.common.processes.supervised import ABANDONED, HUNG, Supervised
 
 DEADLINE = 30.0
 # It leaves its session, ignores interrupts, and loses its parent.
@@ -74,7 +74,7 @@ def test_nothing_is_left_of_a_killed_process(mark, forked):
     """Not even if it was forked, and the fork holds all that it had open."""
     script = f"""
 import os, subprocess, sys, time
-from xplane_bridge.common.supervised import Supervised
+from xplane_bridge.common.processes.supervised import Supervised
 process = Supervised(['sleep', '{mark}'], subprocess.DEVNULL)
 process.pid
 if {forked} and not os.fork():
@@ -139,7 +139,7 @@ def test_it_has_its_time_to_end_where_proc_is_that_of_other_processes(tmp_path):
 import os, subprocess
 for _ in range(400):
     os.waitpid(os.fork() or os._exit(0), 0)
-from xplane_bridge.common.supervised import Supervised
+from xplane_bridge.common.processes.supervised import Supervised
 process = Supervised(['bash', '-c', {slow!r}], subprocess.PIPE)
 assert process.stdout.readline() == 'ready\\n'
 process.end({DEADLINE})

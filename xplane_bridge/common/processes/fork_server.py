@@ -15,7 +15,7 @@
 """
 A process that has imported what programs of this package need, and forks them.
 
-    python3 -m xplane_bridge.common.fork_server DESCRIPTOR PROCESS MODULE... ROOM
+    python3 -m xplane_bridge.common.processes.fork_server DESCRIPTOR PROCESS MODULE... ROOM
 
 A node takes a second of a core to import what all nodes import. Forked, it is there at once, and
 shares the memory. Each is a process of its own, with its supervisor (supervisor.py) as always. The
@@ -44,7 +44,7 @@ import traceback
 from typing import Any, IO, NoReturn
 import weakref
 
-from xplane_bridge.common import supervisor
+from xplane_bridge.common.processes import supervisor
 
 # What is read before the first line of a program runs: with another one it is not forked.
 _READ_EARLY = ('LD_', 'PYTHON', 'RMW_', 'AMENT_', 'OPENBLAS_', 'OMP_', 'MALLOC_')
