@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 import math
+import time
 
 from xplane_bridge.bridges.conversions.airframe_events import AirframeEventKind
 from xplane_bridge.common.fields import LARGEST_SEED
@@ -78,6 +79,8 @@ class Aircraft(Crashing, FlownInAir):
         self.initial, self.settings = initial or Initial(), dict(settings or {})
         # Names of the controls that were set; callers clear it to see what is new.
         self.commanded: set[str] = set()
+        # What its steps have taken of this thread's processor time, in s.
+        self.processor_time = 0.0
         self._state: AircraftState | None = None
         self.initial.check()
         self._begin()
@@ -131,7 +134,9 @@ class Aircraft(Crashing, FlownInAir):
             self._lie()
             self._steps += steps
             return
+        begin = time.thread_time()
         flown = self._model.fly(steps)
+        self.processor_time += time.thread_time() - begin
         if self._model.event is not None or self._has_limits:
             self._note(self._model, (self._steps + min(flown + 1, steps)) * self.dt,
                        lambda lat, lon: is_wet(lat, lon, self.initial.airfield))
