@@ -55,7 +55,8 @@ _SLOWEST, _NARROWS = 1.08, 0.1
 # Of the wind from ahead this share is added to the approach speed, up to a share of that, down to
 # this height (m); it is the mean of about so many seconds.
 _WIND_SHARE, _WIND_MOST, _WIND_ENDS, _WIND_FILTER = 0.5, 0.15, 20.0, 10.0
-# The throttle is closed within this time (s), from this share of the flare's height above it on.
+# The throttle is closed within this time (s), from this share of the flare's height above it on;
+# from far higher by who is slow: with speed to spare, and thrust that dies away, it would float.
 _THROTTLE_CLOSES, _CLOSES_AT = 2.5, 0.4
 # The heading is turned to the runway's below this share of the height where the flare begins, at
 # this rate per error (1/s).
@@ -259,7 +260,7 @@ class Approach(Phase):
             _WIND_SHARE * self._wind, 0.0, _WIND_MOST * figures.approach_speed) * clamp(
             (height - _WIND_ENDS) / _WIND_ENDS, 0.0, 1.0)
         throttle = law.throttle(now, climb, airspeed, dt)
-        if height < (1.0 + _CLOSES_AT * setting.slowness) * flare_height(-law.climb):
+        if height < (1.0 + _CLOSES_AT * setting.slowness ** 2) * flare_height(-law.climb):
             self._power = max(self._power - dt / _THROTTLE_CLOSES, 0.0)
         return PhaseSetpoint(
             setting.to_centreline(now), pitch, self._power * throttle,
