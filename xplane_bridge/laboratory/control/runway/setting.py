@@ -38,7 +38,7 @@ _COURSE_KNOWN = 5.0
 _BANK_AT_GROUND = math.radians(3.0)
 _BANK_PER_HEIGHT = math.radians(1.5)
 # Up to this speed of approach (m/s) the times and gains of approach and flare are as they say.
-_BRISK = 30.0
+_REFERENCE_SPEED = 30.0
 
 
 class PhaseSetpoint(NamedTuple):
@@ -85,15 +85,15 @@ class Setting:
         return 0.0 if figures.has_tail_wheel else figures.touch_down_pitch + _MAINS_FIRST
 
     @property
-    def slowness(self) -> float:
+    def path_lag(self) -> float:
         """
-        Return how many times later its path follows its pitch than a light aircraft's, at least 1.
+        Return the lag of its path behind its pitch, as a multiple of that at 30 m/s, at least 1.
 
-        That takes about 0.2 V / g, V being its speed of approach: there lift coefficients are
+        It is about 0.2 V / g, V being its speed of approach: there lift coefficients are
         alike, and so are their slopes. Trims of shipped models give 0.6 s at 30 m/s (c172p),
         1.0 s at 47 (T37) and 2.1 s at 81 (737).
         """
-        return max(self.performance.approach_speed / _BRISK, 1.0)
+        return max(self.performance.approach_speed / _REFERENCE_SPEED, 1.0)
 
     @property
     def contact(self) -> float:
