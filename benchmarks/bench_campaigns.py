@@ -17,13 +17,16 @@
 Campaigns: how much more two workers fly than one, and the memory of what collects the rows.
 
 A flight is `turbulence` in core, 60 s. What a worker takes to start is left out: the time is from
-the first rows to the last.
+the first rows to the last. A campaign of 1,000 short flights on Dask loses one of its workers in
+the middle: its rows must be those that are flown here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+import os
 from pathlib import Path
 import re
+import signal
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
@@ -38,13 +41,14 @@ from xplane_bridge.laboratory.campaigns.fly import fly
 from xplane_bridge.laboratory.campaigns.plan.plan import load, Plan
 from xplane_bridge.laboratory.campaigns.table import table
 from xplane_bridge.laboratory.campaigns.table.folder import Folder, TABLE
-from xplane_bridge.laboratory.campaigns.table.rows import synthetic
+from xplane_bridge.laboratory.campaigns.table.rows import canonical, Row, synthetic
 
 FLIGHTS = usual(14, 3)
 # Of each worker, before the time begins.
 WARM = usual(3, 0)
 EFFICIENCY = 0.85
 ROWS = usual((10_000, 100_000), (10,))
+KILLED = usual(1000, 8)
 # Of the largest to the smallest number of rows.
 GROWTH = 1.25
 _PLAN = """
@@ -61,12 +65,12 @@ criteria: [{figure: duration, at_least: 1.0}]
 """
 
 
-def plan_of(count: int, folder: str) -> Plan:
-    """Return a plan of so many flights."""
+def plan_of(count: int, folder: str, *, short: bool = False) -> Plan:
+    """Return a plan of so many flights, of `turbulence` or of ``short`` ones."""
     path = Path(folder) / 'plan.yaml'
     scenario = Path(folder) / 'scenario.yaml'
     scenario.write_text(_SHORT)
-    path.write_text(_PLAN % (usual('turbulence', scenario), count))
+    path.write_text(_PLAN % (scenario if short else usual('turbulence', scenario), count))
     return load(str(path))
 
 
@@ -113,6 +117,51 @@ def scaling(goals: Goals) -> None:
           'times real time'), rows)
 
 
+def killed(goals: Goals) -> None:
+    """Fly a campaign here, and on Dask, where one of two workers is killed in the middle."""
+    from distributed import Client, LocalCluster
+    with TemporaryDirectory() as folder, LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(
+            cluster) as client:
+        plan = plan_of(KILLED, folder, short=True)
+        worker = next(iter(client.run(os.getpid).values()))
+        here, here_took = collected(Local(2, fly), plan, lambda row: None)
+        there, there_took = collected(
+            Cluster(cluster.scheduler_address, fly), plan,
+            lambda row: os.kill(worker, signal.SIGKILL) if row == len(plan) // 2 else None)
+    equal = sum(
+        canonical(one) == canonical(other)
+        for one, other in zip(here, there, strict=True)) / len(plan)
+    show(f'{KILLED} flights of 2 s in core, by two workers',
+         ('engine', 'flights/s', "JSBSim's share of the processor time", 'rows as here',
+          'goal >= 1'),
+         [('processes of this machine', *speeds(here, here_took), '', ''),
+          ('Dask, a worker killed in the middle', *speeds(there, there_took), f'{equal:.3f}',
+           goals.at_least(equal, 1.0))])
+
+
+def collected(
+    engine: Engine, plan: Plan, at_row: Callable[[int], None]
+) -> tuple[list[Row], float]:
+    """Fly a plan; return its rows, and the seconds it took; ``at_row`` is told how many came."""
+    found: list[Row] = []
+
+    def take(row: Row) -> None:
+        found.append(row)
+        at_row(len(found))
+
+    begin = monotonic()
+    engine.run((plan.task(flight) for flight in range(len(plan))), take)
+    return sorted(found, key=lambda row: row['flight']), monotonic() - begin
+
+
+def speeds(rows: Sequence[Row], took: float) -> tuple[str, str]:
+    """Return the flights per second of rows, and JSBSim's share of their processor time."""
+    processor, jsbsim = (sum(row[f'{column}_seconds'] for row in rows)
+                         for column in ('processor', 'jsbsim'))
+    return f'{len(rows) / took:.1f}', f'{jsbsim / processor:.0%}'
+
+
 def memory(goals: Goals) -> None:
     """Measure the largest memory of a process that collects synthetic rows into a table."""
     rows, least = [], 0.0
@@ -147,6 +196,7 @@ def main() -> int:
     """Print the tables; return 1 if a goal was missed."""
     goals = Goals()
     scaling(goals)
+    killed(goals)
     memory(goals)
     return int(goals.missed > 0)
 

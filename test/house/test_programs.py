@@ -76,7 +76,7 @@ def test_all_that_a_program_imports_of_the_package_exists(path):
 
 @pytest.mark.parametrize('name', WITHOUT_ROS)
 def test_a_benchmark_without_ros_runs(name):
-    for package in ('jsbsim', 'gymnasium', 'pyarrow'):
+    for package in ('jsbsim', 'gymnasium', 'pyarrow', 'distributed'):
         pytest.importorskip(package)
     assert 'everything has run' in run('benchmarks', '--shortest', name)
 

@@ -24,6 +24,8 @@ import yaml
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
+from xplane_bridge.laboratory.campaigns.fly import fly
+from xplane_bridge.laboratory.campaigns.plan.plan import load
 from xplane_bridge.laboratory.flights.core import CoreFlight, on_simulated_ground
 from xplane_bridge.laboratory.flights.flight import FlightState, Silent
 from xplane_bridge.laboratory.flights.order import FlownBy, Link, Order
@@ -31,7 +33,8 @@ from xplane_bridge.laboratory.flights.refusals import refusals
 from xplane_bridge.laboratory.flights.scenario import scenario
 from xplane_bridge.simulation.aircraft import terrain
 
-SHIPPED = Path(__file__).parents[3] / 'xplane_bridge/data/scenarios/circuit.yaml'
+DATA = Path(__file__).parents[3] / 'xplane_bridge/data'
+SHIPPED, CAMPAIGNS = DATA / 'scenarios/circuit.yaml', DATA / 'campaigns'
 
 
 def circuit(elevation=430.0, wind=(-4.0, 2.0), **changes):
@@ -75,17 +78,12 @@ def test_what_is_to_follow_a_landing_is_waited_for():
     assert missed(flight) == []
 
 
-@pytest.mark.parametrize(('model', 'elevation', 'length', 'height'), [
-    ('J3Cub', 0.0, 1200.0, 200.0), ('T37', 430.0, 2500.0, 300.0), ('737', 430.0, 3000.0, 450.0)])
-def test_other_aircraft_fly_it_by_their_own_performance(model, elevation, length, height):
-    events = [
-        {'at': 0.0, 'wind': [-3.0, 0.0, 0.0]}, {'at': 0.5, 'engage': True},
-        {'at': 0.5, 'take_off': {'height': 100.0}}, {'at': 1.0, 'pattern': {'height': height}},
-        {'at': 2.0, 'land': True}]
-    flight = flown(circuit(
-        elevation, events=events, duration=800.0, initial={'model': model},
-        runway={'length': length, 'elevation_msl': elevation, 'width': 45.0}))
-    assert missed(flight) == []
+@pytest.mark.parametrize('flight', range(3))
+def test_other_aircraft_land_by_their_own_performance_in_light_turbulence(flight):
+    plan = replace(load(str(CAMPAIGNS / 'landings.yaml')), seeds=(2,))
+    assert len(plan) == 3
+    row = fly(plan.task(flight))
+    assert row['outcome'] == 'passed', row['reason']
 
 
 def test_a_go_around_climbs_and_holds_its_height():

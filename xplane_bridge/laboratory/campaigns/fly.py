@@ -75,6 +75,7 @@ def _without_folder(reason: str, task: Task) -> str:
 
 def _in_core(task: Task) -> Row:
     recording = os.path.join(task.folder, f'{FLIGHT}.{task.record}') if task.record else ''
+    begin = time.process_time()
     try:
         flight = open_flight(make_order(task, Keep(recording, facts={'flown_by_plan': {
             'flight': task.flight, 'key': task.key, 'controller': task.controller,
@@ -85,6 +86,7 @@ def _in_core(task: Task) -> Row:
     with flight:
         flight.fly()
         row = make_row(task, flight)
+        row['jsbsim_seconds'] = flight.jsbsim_time
     if recording and os.path.isfile(recording):
         if task.record_missed and row['outcome'] == rows.PASSED:
             os.remove(recording)
@@ -93,6 +95,7 @@ def _in_core(task: Task) -> Row:
                 os.rmdir(task.folder)
         else:
             row['recording'] = task.recorded(task.record)
+    row['processor_seconds'] = time.process_time() - begin
     return row
 
 

@@ -53,6 +53,7 @@ class CampaignProgress:
         self._total, self._before, self._ended = total, done, 0
         self._begin = self._said = time.monotonic()
         self._outcomes = Counter(before)
+        self._processor = self._jsbsim = 0.0
         self._bar = _Bar.of(total, done)
 
     def __enter__(self) -> CampaignProgress:
@@ -71,6 +72,8 @@ class CampaignProgress:
         """Show that a flight has ended."""
         self._ended += 1
         self._outcomes[row['outcome']] += 1
+        self._processor += row.get('processor_seconds', 0.0)
+        self._jsbsim += row.get('jsbsim_seconds', 0.0)
         if self._bar is not None:
             self._bar.show(self._before + self._ended, self._counts())
         elif time.monotonic() - self._said > _PERIOD:
@@ -86,7 +89,11 @@ class CampaignProgress:
         ended = self._before + self._ended
         rest = (f'{duration(elapsed / self._ended * (self._total - ended))} left'
                 if ended < self._total else f'in {duration(elapsed)}')
-        return f'{ended} of {self._total} flights ({self._counts()}), {rest}'
+        # Flights through ROS have their processor time in processes of their own.
+        share = (f", {self._jsbsim / self._processor:.0%} of the processor time is JSBSim's"
+                 if self._processor else '')
+        return (f'{ended} of {self._total} flights ({self._counts()}), {rest}; '
+                f'{self._ended / elapsed:.3g} flights per second{share}')
 
 
 class _Bar:

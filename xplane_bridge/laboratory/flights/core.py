@@ -110,6 +110,11 @@ class CoreFlight(Flight):
         """Return the time of the scenario in s."""
         return self.vehicle.time if self.vehicles else 0.0
 
+    @property
+    def jsbsim_time(self) -> float:
+        """Return what JSBSim's steps have taken of this process's time in s."""
+        return math.fsum(one.aircraft.processor_time for one in self.vehicles.values())
+
     def retire(self) -> None:
         """Close it, and let a later flight have its aircraft: to load one takes 3 ms."""
         if self.state is not FlightState.CLOSED:

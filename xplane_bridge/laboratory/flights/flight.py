@@ -148,6 +148,11 @@ class Flight(ABC):
         self.close()
 
     @property
+    def jsbsim_time(self) -> float:
+        """Return what JSBSim's steps have taken of this process's time in s; 0 if it has none."""
+        return 0.0
+
+    @property
     def why(self) -> str:
         """Return the sentence why it FAILED, and by which of several vehicles, or ''."""
         if self.error is None:

@@ -15,6 +15,7 @@
 """The files of a campaign: kept as flights end, resumed, and made one table of."""
 
 import json
+import re
 import shutil
 import tracemalloc
 
@@ -75,7 +76,7 @@ def test_the_table_depends_neither_on_the_order_of_rows_nor_on_interruptions(tmp
 def test_progress_counts_the_flights_of_all_runs(tmp_path, capsys):
     plan, given = plan_of(tmp_path, 10), list(rows.synthetic(10))
     for row, outcome in zip(given, ['passed'] * 4 + ['missed'] * 6, strict=True):
-        row['outcome'] = outcome
+        row |= {'outcome': outcome, 'processor_seconds': 2.0, 'jsbsim_seconds': 0.9}
     with Folder(tmp_path / 'kept', plan) as folder:
         for row in given[:6]:
             folder.add(row)
@@ -90,7 +91,10 @@ def test_progress_counts_the_flights_of_all_runs(tmp_path, capsys):
     with Folder(tmp_path / 'kept', plan) as folder:
         assert folder.outcomes == {'passed': 4, 'missed': 2}
         campaign.run(plan, folder, Flies)
-    assert capsys.readouterr().out.startswith('10 of 10 flights (4 passed, 6 missed), in ')
+    said = capsys.readouterr().out
+    assert re.match(
+        r"10 of 10 flights \(4 passed, 6 missed\), in .* s; [0-9.e+]+ flights per second, "
+        r"45% of the processor time is JSBSim's\n", said), said
 
 
 @pytest.mark.parametrize('last', [

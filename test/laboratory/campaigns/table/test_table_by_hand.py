@@ -178,7 +178,8 @@ def test_columns_are_in_a_tables_order_with_their_types():
     assert made.column_names == [
         'flight', 'key', 'scenario', 'simulator', 'controller', 'aircraft', 'seed', 'parameter.a',
         'parameter.b', 'outcome', 'reason', 'exit', 'figure.y', 'figure.z', 'value.c', 'passed.c',
-        'trajectory', 'version', 'jsbsim', 'seconds', 'command', 'recording']
+        'trajectory', 'version', 'jsbsim', 'seconds', 'processor_seconds', 'jsbsim_seconds',
+        'command', 'recording']
     types = {name: str(made.schema.field(name).type) for name in made.column_names}
     assert {name: types[name] for name in (
         'flight', 'seed', 'exit', 'key', 'parameter.a', 'parameter.b', 'figure.y', 'passed.c',

@@ -120,7 +120,7 @@ def test_a_file_that_is_not_yaml_and_one_that_is_not_there(tmp_path):
     bad.write_text('duration: [')
     with pytest.raises(ScenarioError, match=r'bad\.yaml cannot be read as YAML: .* in line 1'):
         scenario.load(str(bad))
-    with pytest.raises(ScenarioError, match='expected a file, or one of circuit, circuit_calm'):
+    with pytest.raises(ScenarioError, match='expected a file, or one of circuit, circuit_737'):
         scenario.find('good')
 
 
@@ -148,11 +148,11 @@ def test_shipped_scenarios_are_understood(path):
         found, sim='core' if found.vehicles or found.runway else 'xpc'))
 
 
-def test_fourteen_scenarios_ship():
+def test_seventeen_scenarios_ship():
     assert [path.stem for path in SHIPPED] == [
-        'circuit', 'circuit_calm', 'crossing', 'engine_out', 'formation', 'frequency_response',
-        'identification', 'link_loss', 'multisine', 'racetrack', 'robustness', 'steps',
-        'steps_light', 'turbulence']
+        'circuit', 'circuit_737', 'circuit_J3Cub', 'circuit_T37', 'circuit_calm', 'crossing',
+        'engine_out', 'formation', 'frequency_response', 'identification', 'link_loss',
+        'multisine', 'racetrack', 'robustness', 'steps', 'steps_light', 'turbulence']
 
 
 BLOCKED = """

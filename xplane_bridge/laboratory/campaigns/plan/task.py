@@ -105,5 +105,5 @@ class Task:
             'aircraft': self.aircraft, 'seed': self.seed,
             **{f'{PARAMETER}{name}': value for name, value in self.parameters.items()},
             'outcome': outcome, 'reason': reason, 'exit': code, 'trajectory': '',
-            'version': '', 'jsbsim': '', 'seconds': 0.0, 'command': self.command,
-            'recording': '', **more}
+            'version': '', 'jsbsim': '', 'seconds': 0.0, 'processor_seconds': 0.0,
+            'jsbsim_seconds': 0.0, 'command': self.command, 'recording': '', **more}

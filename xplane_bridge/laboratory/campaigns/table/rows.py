@@ -27,6 +27,7 @@ A flight as a row of a campaign's table: its columns, their types, and rows for 
 | ``trajectory`` | SHA-256 of the flown trajectory, empty if there is none |
 | ``version``, ``jsbsim`` | of this package and of JSBSim |
 | ``seconds``, ``command`` | how long it took; what flies exactly this one again |
+| ``processor_seconds``, ``jsbsim_seconds`` | of a processor, and of it JSBSim's; in core |
 | ``recording`` | its recording, below the campaign's folder, empty if there is none |
 """
 
@@ -69,7 +70,7 @@ FIGURE, VALUE, JUDGED = 'figure.', 'value.', 'passed.'
 GROUPS = (PARAMETER, FIGURE, VALUE, JUDGED)
 """How the names of the columns begin that depend on the plan."""
 
-NOT_COMPARED = ('seconds', 'command', 'recording')
+NOT_COMPARED = ('seconds', 'processor_seconds', 'jsbsim_seconds', 'command', 'recording')
 """Columns that differ between two flights of the same: how long it took, where, on file or not."""
 
 # Figures of the machine, and of how it was kept busy: not of the flight.
@@ -83,7 +84,8 @@ _FIRST = {
 _RESULT = {'outcome': 'string', 'reason': 'string', 'exit': 'int64'}
 _LAST = {
     'trajectory': 'string', 'version': 'string', 'jsbsim': 'string', 'seconds': 'float64',
-    'command': 'string', 'recording': 'string'}
+    'processor_seconds': 'float64', 'jsbsim_seconds': 'float64', 'command': 'string',
+    'recording': 'string'}
 
 
 def flatten_figures(figures: Mapping[str, Any]) -> Row:

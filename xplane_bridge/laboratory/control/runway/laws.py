@@ -52,7 +52,8 @@ _FLARE_TIME = 2.5
 _TOUCH_DOWN_SINK, _OF_DESCENT = 0.5, 0.32
 # So much earlier it begins, as pitch and path answer late (s).
 _FLARE_LEAD = 0.8
-# The nose may be lower than it touches down with, by this per metre of height (rad/m).
+# The nose may be lower than it touches down with, by this per metre of height (rad/m); by less
+# where the path lags, and the nose is raised more slowly.
 _LOWER_PER_HEIGHT = math.radians(8.0)
 _FLARE_GAIN, _FLARE_INTEGRAL = 0.8, 0.6
 
@@ -164,9 +165,11 @@ class FlareLaw:
         sink = ahead / _FLARE_TIME + self._sink
         wanted = -sink / speed
         error = wanted - climb / speed
+        lag = setting.path_lag
         return self._pitch.update(
-            error, _FLARE_INTEGRAL, dt, wanted - self._path + _FLARE_GAIN * error,
-            setting.touch_down_pitch - _LOWER_PER_HEIGHT * max(setting.height(now), 0.0),
+            error, _FLARE_INTEGRAL, dt, wanted - self._path + _FLARE_GAIN * lag * error,
+            setting.touch_down_pitch
+            - _LOWER_PER_HEIGHT / lag ** 2 * max(setting.height(now), 0.0),
             setting.performance.highest_pitch)
 
 

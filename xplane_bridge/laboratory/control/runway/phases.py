@@ -48,15 +48,16 @@ _LOW = 15.0
 _LEAST_SHARE = 0.5
 # The glide path is begun so many seconds before it is met.
 _CAPTURE = 3.0
-# The error of the glide path is removed within about this time (s).
+# The error of the glide path is removed within about this time (s), times the path's lag.
 _GLIDE_TIME = 1.7
 # Slower than this multiple of the stall speed the pitch is limited, from so much faster on.
 _SLOWEST, _NARROWS = 1.08, 0.1
 # Of the wind from ahead this share is added to the approach speed, up to a share of that, down to
 # this height (m); it is the mean of about so many seconds.
 _WIND_SHARE, _WIND_MOST, _WIND_ENDS, _WIND_FILTER = 0.5, 0.15, 20.0, 10.0
-# The throttle is closed within this time (s), from this multiple of the flare's height on.
-_THROTTLE_CLOSES, _CLOSES_AT = 2.5, 1.4
+# The throttle is closed within this time (s), from this share of the flare's height above it on;
+# from far higher where the path lags: with speed to spare, and thrust that dies away, it floats.
+_THROTTLE_CLOSES, _CLOSES_AT = 2.5, 0.4
 # The heading is turned to the runway's below this share of the height where the flare begins, at
 # this rate per error (1/s).
 _ALIGN_AT = 0.4
@@ -245,7 +246,7 @@ class Approach(Phase):
         sink = slope * now.speed_over_ground * math.cos(runway.turned(now.track))
         self._descends |= above > -_CAPTURE * sink
         if self._descends:
-            climb = clamp(-sink - above / _GLIDE_TIME, -2.0 * sink, 0.0)
+            climb = clamp(-sink - above / (_GLIDE_TIME * setting.path_lag), -2.0 * sink, 0.0)
         else:
             climb = gains.altitude_to_climb * (self._held - height)
         # Near the stall the nose is not raised, whatever the glide path asks for.
@@ -259,7 +260,7 @@ class Approach(Phase):
             _WIND_SHARE * self._wind, 0.0, _WIND_MOST * figures.approach_speed) * clamp(
             (height - _WIND_ENDS) / _WIND_ENDS, 0.0, 1.0)
         throttle = law.throttle(now, climb, airspeed, dt)
-        if height < _CLOSES_AT * flare_height(-law.climb):
+        if height < (1.0 + _CLOSES_AT * setting.path_lag ** 2) * flare_height(-law.climb):
             self._power = max(self._power - dt / _THROTTLE_CLOSES, 0.0)
         return PhaseSetpoint(
             setting.to_centreline(now), pitch, self._power * throttle,

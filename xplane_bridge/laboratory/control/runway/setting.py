@@ -37,6 +37,8 @@ _COURSE_KNOWN = 5.0
 # Near the ground it banks no more than this (rad), and so much more per metre of height.
 _BANK_AT_GROUND = math.radians(3.0)
 _BANK_PER_HEIGHT = math.radians(1.5)
+# Up to this speed of approach (m/s) the times and gains of approach and flare are as they say.
+_REFERENCE_SPEED = 30.0
 
 
 class PhaseSetpoint(NamedTuple):
@@ -81,6 +83,17 @@ class Setting:
         """Return the lowest pitch (rad) to touch down with: the main wheels first."""
         figures = self.performance
         return 0.0 if figures.has_tail_wheel else figures.touch_down_pitch + _MAINS_FIRST
+
+    @property
+    def path_lag(self) -> float:
+        """
+        Return the lag of its path behind its pitch, as a multiple of that at 30 m/s, at least 1.
+
+        It is about 0.2 V / g, V being its speed of approach: there lift coefficients are
+        alike, and so are their slopes. Trims of shipped models give 0.6 s at 30 m/s (c172p),
+        1.0 s at 47 (T37) and 2.1 s at 81 (737).
+        """
+        return max(self.performance.approach_speed / _REFERENCE_SPEED, 1.0)
 
     @property
     def contact(self) -> float:
