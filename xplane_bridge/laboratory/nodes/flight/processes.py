@@ -82,8 +82,9 @@ _PATIENCE = 4.7
 _LEAST_PATIENCE = 1.0
 # A recorder's last lines are copied after its end.
 _COPYING = 1.0
-# How often the nodes are asked what they have published, while a recorder ends (s).
-_TOLD_EVERY = 0.05
+# After what time the nodes are asked first what they have published, while a recorder ends, and
+# at most from one time to the next (s): each keeps ten of its answers for one without a processor.
+_TOLD_AFTER, _TOLD_EVERY = 0.05, 1.0
 # Of the log, in which a process says why it ends (bytes).
 _LOG_END = 65536
 # What has been published must be in its file before the publishers end. They say within a second
@@ -183,7 +184,9 @@ class Processes:
             return
         # It may have been too soon for who records: again and again.
         deadline = time.monotonic() + patience
-        while process.wait(_TOLD_EVERY) is None and time.monotonic() < deadline:
+        pause = _TOLD_AFTER
+        while process.wait(pause) is None and time.monotonic() < deadline:
+            pause = min(2.0 * pause, _TOLD_EVERY)
             tell()
             for other, its_patience in self._patience.items():
                 if not its_patience:
