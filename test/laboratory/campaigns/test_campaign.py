@@ -210,7 +210,6 @@ def test_the_threshold_decides_and_holds_for_each_controller(plan, tmp_path, mon
     assert 'no flight was flown to its end: why not' in capsys.readouterr().err
 
 
-@pytest.mark.timeout(60)
 def test_flights_that_a_full_disk_ends_are_flown_when_there_is_room(
         plan, tmp_path, monkeypatch, capsys):
     plan.write_text(plan.read_text() + 'record: parquet\n')
