@@ -37,10 +37,18 @@ from xplane_bridge.common.command_line import (
 )
 from xplane_bridge.common.plain_files import open_regular
 from xplane_bridge.common.text import counted, printable
-from xplane_bridge.laboratory.export import captures, flights, recordings, resampling, writers
+from xplane_bridge.laboratory.export import (
+    captures,
+    flights,
+    logs,
+    recordings,
+    resampling,
+    writers,
+)
 from xplane_bridge.laboratory.export.tables import is_named, joined, numbered, RowBatch, Warn
 from xplane_bridge.laboratory.export.ulyssix import quality_report
 from xplane_bridge.laboratory.export.ulyssix.options import named_rate
+from xplane_bridge.laboratory.flights.logs.files import ending
 from xplane_bridge.laboratory.flights.recordings.completed import complete
 from xplane_bridge.laboratory.flights.recordings.parquet_file import is_table
 
@@ -165,6 +173,8 @@ def _tables(
             tuple(given.rate or ()), given.year, given.utc_offset, judge), warn)
     elif is_table(source):
         batches = flights.read(source, topics, warn)
+    elif ending(source):
+        batches = logs.read(source, topics, warn)
     else:
         batches = recordings.read(source, topics, warn)
     batches = numbered(batches, warn)
@@ -225,8 +235,8 @@ def _parser() -> ArgumentParser:
         description='Write the topics of a recording, or the messages of a capture, '
         'for other tools: one table each, with units.')
     parser.add_argument(
-        'source', help='an MCAP file, a rosbag2 folder, a Parquet table of a flight in core, or '
-        'a capture (pcap, pcapng, gzipped)')
+        'source', help='an MCAP file, a rosbag2 folder, a Parquet table of a flight in core, a log '
+        'of PX4 (.ulg) or ArduPilot (.bin), or a capture (pcap, pcapng, gzipped)')
     output, tables = subject(parser, 'output'), subject(parser, 'tables')
     output.add_argument(
         '--to', required=True, choices=(*_FORMATS, _MCAP), help='the format; mcap: the messages '
