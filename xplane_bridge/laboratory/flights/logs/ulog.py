@@ -70,7 +70,7 @@ _TYPES = {
     'uint32_t': '<u4', 'int64_t': '<i8', 'uint64_t': '<u8', 'float': '<f4', 'double': '<f8',
     'bool': 'u1', 'char': 'S'}
 _FIELD = re.compile(r'(\w+)(?:\[(\d{1,9})\])? (\w+)\Z', re.ASCII)
-_NAME = re.compile(r'[\w.-]+\Z', re.ASCII)
+_NAME = re.compile(r'\w+\Z', re.ASCII)
 _TIME = 'timestamp'
 
 
