@@ -70,8 +70,10 @@ def flash_beginning():
         flash_format(0x81, 'UNIT', 'QbZ', 'TimeUS,Id,Label'),
         flash_format(0x82, 'MULT', 'Qbd', 'TimeUS,Id,Mult'),
         flash_format(0x83, 'FMTU', 'QBNN', 'TimeUS,FmtType,UnitIds,MultIds'),
-        *(message(0x81, 'Qb64s', 1_000_000, ord(name), label.encode()) for name, label in units.items()),
-        *(message(0x82, 'Qbd', 1_000_000, ord(name), factor) for name, factor in multipliers.items())])
+        *(message(0x81, 'Qb64s', 1_000_000, ord(name), label.encode())
+          for name, label in units.items()),
+        *(message(0x82, 'Qbd', 1_000_000, ord(name), factor)
+          for name, factor in multipliers.items())])
 
 
 def flash_units(number, units, multipliers):

@@ -235,8 +235,9 @@ def _parser() -> ArgumentParser:
         description='Write the topics of a recording, or the messages of a capture, '
         'for other tools: one table each, with units.')
     parser.add_argument(
-        'source', help='an MCAP file, a rosbag2 folder, a Parquet table of a flight in core, a log '
-        'of PX4 (.ulg) or ArduPilot (.bin), or a capture (pcap, pcapng, gzipped)')
+        'source', help='an MCAP file, a rosbag2 folder, a Parquet table of a flight in core, a '
+        'log of PX4 (.ulg), ArduPilot (.bin) or X-Plane (.fdr), or a capture (pcap, pcapng, '
+        'gzipped)')
     output, tables = subject(parser, 'output'), subject(parser, 'tables')
     output.add_argument(
         '--to', required=True, choices=(*_FORMATS, _MCAP), help='the format; mcap: the messages '

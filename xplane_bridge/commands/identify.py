@@ -242,7 +242,7 @@ def _parser() -> ArgumentParser:
     recordings, aircraft, output = (
         subject(parser, title) for title in ('recordings', 'aircraft', 'output'))
     parser.add_argument('recording', type=Path, nargs='+', metavar='RECORDING',
-                        help='.mcap file, folder of rosbag2, .csv, .parquet, .ulg of PX4 or .bin of '
+                        help='.mcap file, folder of rosbag2, .csv, .parquet, .ulg of PX4, .bin of '
                         'ArduPilot; or a folder of '
                         "recordings, such as a campaign's, of which each is identified by itself")
     aircraft.add_argument('--model', default='', help='a JSBSim aircraft, such as c172p: its '

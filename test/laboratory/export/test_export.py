@@ -338,7 +338,7 @@ def test_a_file_that_is_cut_off_gives_what_is_before(recording, tmp_path, capsys
 def test_what_cannot_be_exported_is_said(recording, tmp_path, capsys):
     def more(writer):
         channels = (
-            writer.register_channel('/json', 'json', 0),
+            writer.register_channel('/cbor', 'cbor', 0),
             writer.register_channel('/odd', 'cdr', writer.register_schema(
                 'odd/msg/Odd', 'ros2msg', b'float65 x')),
             writer.register_channel('/broken', 'cdr', writer.register_schema(
@@ -350,7 +350,7 @@ def test_what_cannot_be_exported_is_said(recording, tmp_path, capsys):
     exported(path, tmp_path, '--to', 'csv', code=1)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
-    assert any('/json is skipped, type unknown: its definition is json' in line for line in lines)
+    assert any('/cbor is skipped, type unknown: its definition is cbor' in line for line in lines)
     assert any('/odd is skipped, type odd/msg/Odd' in line for line in lines)
     assert any('/broken: not of its type: 1 message' in line for line in lines)
 

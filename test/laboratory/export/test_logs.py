@@ -20,7 +20,6 @@ import math
 import struct
 
 from limited import limited
-
 from log_files import (
     flash_beginning,
     flash_format,
@@ -146,7 +145,7 @@ def test_a_dataflash_log_has_the_values_and_units_that_pymavlink_reads(tmp_path)
     found = exported(a_flash_log(), 'flight.bin', tmp_path)
     assert sorted(found) == ['ATT', 'IMU', 'IMU.1', 'ISBD', 'MSG', 'OLD', 'POS']
     theirs = reader.DFReader_binary(str(tmp_path / 'flight.bin'))
-    read = {name: 0 for name in found}
+    read = dict.fromkeys(found, 0)
     tables = {name: columns(table)[0] for name, table in found.items()}
     while (one := theirs.recv_msg()) is not None:
         name = one.get_type()

@@ -42,7 +42,7 @@ def states():
 
 
 def a_ulog(flight, rows):
-    """Return the flight in a ULog; the wind is 3 m/s from the south, and the aircraft goes north."""
+    """Return the flight in a ULog: northwards, with a tailwind of 3 m/s."""
     topics = {
         'vehicle_attitude': 'float[4] q', 'vehicle_angular_velocity': 'float[3] xyz',
         'vehicle_acceleration': 'float[3] xyz', 'airspeed_validated': 'float true_airspeed_m_s',

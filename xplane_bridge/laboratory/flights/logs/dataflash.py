@@ -235,11 +235,12 @@ class _Reading:
                           f'({" or ".join(_TIMES)})')
             return
         at = kind.units.find(_INSTANCE)
-        instance = kind.format.fields[at] if 0 <= at < len(kind.format.fields) else None
         offsets = np.frombuffer(kind.series.offsets, np.int64) + 3
-        if instance is None or kind.layout[instance].kind not in 'iu' or kind.layout[instance].shape:
+        if not 0 <= at < len(kind.format.fields) or kind.format.letters[at] not in 'bBhHiI':
             self._append(kind, time, offsets, kind.format.name)
             return
+        assert kind.layout is not None
+        instance = kind.format.fields[at]
         numbers = np.concatenate([
             rows[instance] for rows in kind.series.blocks(self._data, kind.layout, offsets)])
         each = np.unique(numbers)

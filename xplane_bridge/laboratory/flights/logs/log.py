@@ -138,7 +138,7 @@ def load(path: Path, magic: bytes, name: str) -> bytes:
 
 
 def texts(values: NDArray[np.bytes_], other: str = '') -> list[str]:
-    """Return texts that end at their first zero; in encoding ``other`` where they are not UTF-8."""
+    """Return texts up to their first zero, in encoding ``other`` where they are not UTF-8."""
     found = []
     for value in values.tolist():
         text = value.partition(b'\0')[0]

@@ -61,7 +61,7 @@ _BEGINNING = 16
 _SYNC = b'\x2f\x73\x13\x20\x25\x0c\xbb\x12'
 _RECORD = struct.Struct('<HB')
 _FORMAT, _DATA, _SUBSCRIBE, _FLAGS = b'FDAB'
-_KNOWN = frozenset(b'FDAIMPQRSOLCB')
+_NEEDED, _KNOWN = frozenset(b'FDAB'), frozenset(b'FDAIMPQRSOLCB')
 # Bytes of a record of a kind that is not known.
 _LONGEST_UNKNOWN = 10_000
 _APPENDED = 1
@@ -75,10 +75,10 @@ _TIME = 'timestamp'
 
 
 class _Field(NamedTuple):
-    """A field of a format: ``count`` is of an array, 0 for one value."""
+    """A field of a format: ``elements`` of an array, 0 for one value."""
 
     kind: str
-    count: int
+    elements: int
     name: str
 
 
@@ -121,48 +121,53 @@ class _Reading:
 
     def _walk(self) -> None:
         """Find where the messages are."""
-        data, end, at = self._data, len(self._data), _BEGINNING
-        subscribed, unpack = self._subscribed, _RECORD.unpack_from
+        subscribed = self._subscribed
         strange = wrong = 0
+        for kind, begin, after in self._records():
+            if kind != _DATA:
+                self._define(kind, self._data[begin:after])
+                continue
+            number = self._data[begin] | self._data[begin + 1] << 8 if after - begin > 1 else -1
+            if number not in subscribed:
+                strange += 1
+            elif (found := subscribed[number]) is not None:
+                series, longest = found
+                if series.size <= after - begin - 2 <= longest:
+                    series.offsets.append(begin + 2)
+                else:
+                    wrong += 1
+        if strange:
+            self.log.tell(f'{counted(strange, "message")} of topics that are not announced')
+        if wrong:
+            self.log.tell(f'{counted(wrong, "message")} not of the length of their topic')
+
+    def _records(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the kind of each record that is needed, and where it begins and ends."""
+        data, end, at = self._data, len(self._data), _BEGINNING
         for _ in range(MOST_MESSAGES):
             if end - at < _RECORD.size:
                 break
-            size, kind = unpack(data, at)
-            begin, after = at + 3, at + 3 + size
+            size, kind = _RECORD.unpack_from(data, at)
+            after = at + _RECORD.size + size
             if self._appended and after > self._appended[0]:
                 # Written after a crash: what it interrupted is not whole.
-                at = self._appended.pop(0)
-                continue
-            if kind not in _KNOWN and not (
+                after = self._appended.pop(0)
+            elif kind not in _KNOWN and not (
                     0 < size <= _LONGEST_UNKNOWN and 0x20 < kind < 0x7f):
                 found = data.find(_SYNC, at)
                 after = end if found < 0 else found + len(_SYNC)
                 self.log.tell(unread(after - at, at))
             elif after > end:
                 break
-            elif kind == _DATA:
-                number = data[begin] | data[begin + 1] << 8 if size >= 2 else -1
-                series = subscribed.get(number, self)
-                if series is self:
-                    strange += 1
-                elif series is not None:
-                    if series[0].size <= size - 2 <= series[1]:
-                        series[0].offsets.append(begin + 2)
-                    else:
-                        wrong += 1
-            elif kind in (_FORMAT, _SUBSCRIBE, _FLAGS):
-                self._define(kind, data[begin:after])
+            elif kind in _NEEDED:
+                yield kind, at + _RECORD.size, after
             at = after
+        else:
+            self.log.tell(f'it has more than {MOST_MESSAGES} messages')
+            return
         if at < end:
-            self.log.tell(
-                f'it has more than {MOST_MESSAGES} messages' if end - at >= _RECORD.size
-                and at + 3 + unpack(data, at)[0] <= end else
-                f'it is cut short: of its last record {counted(end - at, "byte")} at offset {at} '
-                'are there')
-        if strange:
-            self.log.tell(f'{counted(strange, "message")} of topics that are not announced')
-        if wrong:
-            self.log.tell(f'{counted(wrong, "message")} not of the length of their topic')
+            self.log.tell(f'it is cut short: of its last record {counted(end - at, "byte")} at '
+                          f'offset {at} are there')
 
     def _define(self, kind: int, body: bytes) -> None:
         if kind == _FLAGS:
@@ -230,8 +235,8 @@ class _Reading:
         if _Field('uint64_t', 0, _TIME) not in fields:
             raise ValueError(f'it has no field uint64_t {_TIME}')
         structure = np.dtype([
-            (one.name, f'S{one.count or 1}') if one.kind == 'char' else
-            (one.name, _TYPES[one.kind], (one.count,)) if one.count else
+            (one.name, f'S{one.elements or 1}') if one.kind == 'char' else
+            (one.name, _TYPES[one.kind], (one.elements,)) if one.elements else
             (one.name, _TYPES[one.kind]) for one in fields])
         return _Layout(
             tuple(_column(one) for one in fields if one.name != _TIME), structure,
@@ -250,12 +255,14 @@ class _Reading:
             if one.kind == '':
                 raise ValueError(f'its field {printable(one.name, 60)!r} is not as '
                                  '"float[3] name"')
-            if one.count > MAX_ELEMENTS:
-                raise ValueError(f'{one.name} has {one.count} elements, expected at most '
+            if one.elements > MAX_ELEMENTS:
+                raise ValueError(f'{one.name} has {one.elements} elements, expected at most '
                                  f'{MAX_ELEMENTS}')
-            each = [''] if not one.count else [f'[{at}]' for at in range(one.count)] if (
-                one.kind not in _TYPES or one.kind != 'char' and one.count <= LONGEST_ROW) else []
-            if not each:
+            is_whole = one.kind == 'char' or (
+                one.kind in _TYPES and one.elements > LONGEST_ROW)
+            each = [] if is_whole else [
+                f'[{at}]' for at in range(one.elements)] if one.elements else ['']
+            if is_whole:
                 yield one._replace(name=prefix + one.name)
             for index in each:
                 if one.kind in _TYPES:
@@ -274,14 +281,14 @@ class _Reading:
 
 
 def _size(one: _Field) -> int:
-    return (np.dtype(_TYPES[one.kind]).itemsize or 1) * (one.count or 1)
+    return (np.dtype(_TYPES[one.kind]).itemsize or 1) * (one.elements or 1)
 
 
 def _column(one: _Field) -> LogColumn:
     if one.kind == 'char':
         return LogColumn(one.name, 'str')
     kind = 'bool' if one.kind == 'bool' else np.dtype(_TYPES[one.kind]).name
-    return LogColumn(one.name, kind, is_list=bool(one.count))
+    return LogColumn(one.name, kind, is_list=bool(one.elements))
 
 
 def _values(found: NDArray[Any], column: LogColumn) -> Any:

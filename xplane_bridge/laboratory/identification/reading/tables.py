@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A flight from a CSV or Parquet file or a log, with a map that says which column is which signal."""
+"""A flight from a CSV or Parquet file, or a log, with a map: which column is which signal."""
 
 from __future__ import annotations
 
