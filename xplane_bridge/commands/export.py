@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""export: the topics of a recording or capture as CSV, Parquet, MAT, MF4 or MCAP."""
+"""export: the topics of a recording or capture as CSV, Parquet, MAT, MF4, FDR or MCAP."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ from xplane_bridge.common.plain_files import open_regular
 from xplane_bridge.common.text import counted, printable
 from xplane_bridge.laboratory.export import (
     captures,
+    fdr,
     flights,
     logs,
     recordings,
@@ -61,6 +62,7 @@ _FORMATS = {
     'parquet': (True, writers.write_parquet, ('pyarrow',)),
     'mat': (False, writers.write_mat, ('scipy',)),
     'mf4': (False, writers.write_mf4, ('asammdf',)),
+    'fdr': (False, fdr.write_fdr, ()),
 }
 # The messages of a recording as they are, and no tables.
 _MCAP = 'mcap'

@@ -20,12 +20,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from xplane_bridge.common import plain_files
-from xplane_bridge.laboratory.flights.logs import dataflash, ulog
+from xplane_bridge.laboratory.flights.logs import dataflash, fdr, ulog
 from xplane_bridge.laboratory.flights.logs.log import Log
 
 Reader = Callable[[Path], Log]
 
-READERS: Mapping[str, Reader] = {'.ulg': ulog.read, '.bin': dataflash.read}
+READERS: Mapping[str, Reader] = {'.ulg': ulog.read, '.bin': dataflash.read, '.fdr': fdr.read}
 """What reads a log, by the ending that its name usually has."""
 
 _MAGIC = {ulog.MAGIC: '.ulg', dataflash.MAGIC: '.bin'}

@@ -121,6 +121,8 @@ def read_table(
     if not kind:
         optional.require('reading a table', 'pyarrow', extra='export')
     elif entries is None:
+        if kind not in MAPS:
+            raise IdentificationError(f'{path}: of {kind} there is no map: expected --columns')
         entries = load_map(str(MAPS[kind]))
     if entries is None:
         entries = {name: SignalSource(name) for name in (_TIME, *SIGNALS)}
