@@ -30,6 +30,7 @@ from xplane_bridge.laboratory.flights.logs import fdr
 from xplane_bridge.laboratory.sensors.gnss import Fix
 from xplane_bridge.laboratory.sensors.magnetometer import EarthField
 
+ANGLES = ('roll', 'pitch', 'yaw', 'heading')
 NOON = 1_750_075_200.0
 VERSION_4 = """\
 A
@@ -48,7 +49,7 @@ DREF, sim/flightmodel/weight/m_fuel[0], 0.5
 
 def batch(table, times, stamps, columns, units):
     return RowBatch(table, 'test', (*TIME_COLUMNS, *(
-        TableColumn(name, unit=units) for name in columns)), [
+        TableColumn(name, unit=units if name.lower() in ANGLES else '') for name in columns)), [
             times, stamps, stamps, *columns.values()])
 
 

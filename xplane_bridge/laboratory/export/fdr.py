@@ -52,8 +52,8 @@ class _Source(NamedTuple):
     Where a flight has its track: a table of the position, and one of the attitude.
 
     Columns are longitude, latitude (deg) and altitude (m, or ft by its unit); then roll, pitch and
-    true heading, or a quaternion w, x, y, z. ``is_enu``: it turns forward, left, up to east, north,
-    up; otherwise forward, right, down to north, east, down. ``is_msl``: the altitude is above mean
+    true heading, or a quaternion w, x, y, z. ``is_enu``: it turns forward, left, up to east,
+    north, up; otherwise forward, right, down to north, east, down. ``is_msl``: the altitude is above mean
     sea level, not above the ellipsoid.
     """
 
