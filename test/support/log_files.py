@@ -14,10 +14,10 @@
 
 """Logs of autopilots, written as their documentation has it: ULog and dataflash."""
 
+import math
 import struct
 
 SYNC = bytes.fromhex('2f731320250cbb12')
-_ULOG = {'uint64_t': 'Q', 'float': 'f', 'uint8_t': 'B', 'int32_t': 'i', 'bool': '?', 'double': 'd'}
 
 
 def ulog_header(start=1_000_000):
@@ -78,3 +78,71 @@ def flash_beginning():
 
 def flash_units(number, units, multipliers):
     return message(0x83, 'QB16s16s', 1_000_000, number, units.encode(), multipliers.encode())
+
+
+INNER = 'uint64_t timestamp;float x;uint8_t[4] _padding0;'
+ATTITUDE = 'uint64_t timestamp;float[4] q;bool reset;uint8_t[3] _padding0;'
+NAMED = 'uint64_t timestamp;char[8] name;inner[2] parts;float[40] many;double d;'
+
+
+def definitions():
+    return ulog_flags() + b''.join((
+        ulog_format('inner', INNER), ulog_format('vehicle_attitude', ATTITUDE),
+        ulog_format('sensor_gyro', 'uint64_t timestamp;float x;int32_t count;'),
+        ulog_format('named', NAMED), ulog_record('I', b'\x0echar[4] sys_namePX4!'),
+        ulog_record('P', b'\x0dint32_t SYS_Q' + struct.pack('<i', 3))))
+
+
+def ulog():
+    """Return a log of three topics, one of them of two sensors."""
+    rows = [ulog_topic(0, 'vehicle_attitude'), ulog_topic(1, 'sensor_gyro'),
+            ulog_topic(2, 'sensor_gyro', 1), ulog_topic(3, 'named')]
+    for at in range(20):
+        stamp = 2_000_000 + 10_000 * at
+        rows += [
+            ulog_data(0, 'Q4f?', stamp, 1.0, 0.1 * at, 0.0, -0.5, at % 2 == 0),
+            ulog_data(1, 'Qfi', stamp + 1, 0.25 * at, at),
+            ulog_data(2, 'Qfi', stamp + 2, -0.25 * at, -at),
+            ulog_record('S', SYNC)]
+        rows.append(ulog_data(
+            3, 'Q8sQf4xQf4x40fd', stamp, b'wing', 7, 1.5, 8, at + 0.5, *range(40), math.pi * at))
+    return ulog_header() + definitions() + b''.join(rows)
+
+
+def flash_log():
+    """Return a log with units, arrays, texts and two sensors."""
+    att, imu, msg, pos, isb, old = range(1, 7)
+    rows = [
+        flash_beginning(), flash_format(att, 'ATT', 'Qcccf', 'TimeUS,Roll,Pitch,Yaw,AEKF'),
+        flash_units(att, 'sddh?', 'FBBB-'),
+        flash_format(imu, 'IMU', 'QBff', 'TimeUS,I,GyrX,AccX'), flash_units(imu, 's#Eo', 'F-00'),
+        flash_format(msg, 'MSG', 'QZ', 'TimeUS,Message'),
+        flash_format(pos, 'POS', 'QLLHgM', 'TimeUS,Lat,Lng,Speed,Half,Mode'),
+        flash_units(pos, 'sDDn~-', 'FGG!0-'),
+        flash_format(isb, 'ISBD', 'Qa', 'TimeUS,x'), flash_format(old, 'OLD', 'IH', 'TimeMS,V')]
+    for at in range(20):
+        stamp = 5_000_000 + 20_000 * at
+        rows += [
+            message(att, 'Qhhhf', stamp, 100 * at, -333 * at, 18000, 0.5),
+            message(imu, 'QBff', stamp + 1, 0, 0.1 * at, 9.0),
+            message(imu, 'QBff', stamp + 2, 1, -0.1 * at, 9.5),
+            message(pos, 'QiiHeb', stamp, 471234567 + at, -81234567, at, 1.5 * at, 5),
+            message(isb, 'Q32h', stamp, *range(at, at + 32)),
+            message(old, 'IH', stamp // 1000, at)]
+    rows.append(message(msg, 'Q64s', 5_000_000, b'ArduPlane V4.6.0'))
+    return b''.join(rows)
+
+
+FDR = """\
+A
+4
+
+COMM, by hand
+ACFT, Aircraft/own.acf
+TAIL, N1
+DATE, 06/16/2025
+DREF, sim/cockpit2/gauges/indicators/airspeed_kts_pilot\t1.0\t// comment: kt
+DREF, sim/flightmodel/weight/m_fuel[0], 0.5
+23:59:59.5, 8.5, 47.25, 1000.0, 350.0, 2.5, -10.0, 100.0, 8.0
+00:00:00.5,  8.6,  47.26,  1010.0,  10.0,  3.5,  -9.0,  101.0,  7.0
+"""

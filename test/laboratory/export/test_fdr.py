@@ -17,6 +17,7 @@
 import csv
 import math
 
+from log_files import FDR
 import numpy as np
 import pytest
 
@@ -32,19 +33,6 @@ from xplane_bridge.laboratory.sensors.magnetometer import EarthField
 
 ANGLES = ('roll', 'pitch', 'yaw', 'heading')
 NOON = 1_750_075_200.0
-VERSION_4 = """\
-A
-4
-
-COMM, by hand
-ACFT, Aircraft/own.acf
-TAIL, N1
-DATE, 06/16/2025
-DREF, sim/cockpit2/gauges/indicators/airspeed_kts_pilot\t1.0\t// comment: kt
-DREF, sim/flightmodel/weight/m_fuel[0], 0.5
-23:59:59.5, 8.5, 47.25, 1000.0, 350.0, 2.5, -10.0, 100.0, 8.0
-00:00:00.5,  8.6,  47.26,  1010.0,  10.0,  3.5,  -9.0,  101.0,  7.0
-"""
 
 
 def batch(table, times, stamps, columns, units):
@@ -155,7 +143,7 @@ def exported(tmp_path, text, code=0):
 
 
 def test_version_4_is_read_with_its_datarefs_and_beyond_midnight(tmp_path):
-    found, units = exported(tmp_path, VERSION_4)
+    found, units = exported(tmp_path, FDR)
     assert [float(one) for one in found['time']] == [0.0, 1.0]
     assert float(found['stamp'][0]) == NOON + 43_199.5
     assert found['altitude'] == ('1000.0', '1010.0')
@@ -167,7 +155,7 @@ def test_version_4_is_read_with_its_datarefs_and_beyond_midnight(tmp_path):
 
 def test_an_fdr_file_becomes_one_again(tmp_path):
     path, again = tmp_path / 'given.fdr', tmp_path / 'again.fdr'
-    path.write_text(VERSION_4)
+    path.write_text(FDR)
     assert main([str(path), '--to', 'fdr', '--output', str(again)]) == 0
     before, after = (next(fdr.read(one).tables[0].blocks())[1] for one in (path, again))
     np.testing.assert_allclose(np.array(after), np.array(before[:6]), atol=1e-3)
@@ -184,9 +172,9 @@ def test_version_3_has_numbered_values(tmp_path):
     ('', 2, 'expected A or I, and in the next line its version'),
     ('A\n5\n', 2, 'expected A or I'),
     ('A\n4\nTAIL, N1\n', 2, 'no messages that can be read'),
-    (VERSION_4[:-30], 1, 'is no row of 9 numbers'),
-    (VERSION_4.replace('06/16/2025', '16/06/2025'), 1, 'has no date, expected month/day/year'),
-    (VERSION_4 + 'DREF, sim/late 1.0\n', 1, 'no dataref with a factor before the rows')])
+    (FDR[:-30], 1, 'is no row of 9 numbers'),
+    (FDR.replace('06/16/2025', '16/06/2025'), 1, 'has no date, expected month/day/year'),
+    (FDR + 'DREF, sim/late 1.0\n', 1, 'no dataref with a factor before the rows')])
 def test_what_is_no_fdr_file(tmp_path, capsys, text, code, said):
     exported(tmp_path, text, code=code)
     assert said in capsys.readouterr().err

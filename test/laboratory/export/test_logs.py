@@ -16,79 +16,27 @@
 
 import csv
 import io
-import math
 import struct
 
 from limited import limited
 from log_files import (
     flash_beginning,
     flash_format,
-    flash_units,
+    flash_log,
     message,
     SYNC,
+    ulog,
     ulog_data,
     ulog_flags,
     ulog_format,
     ulog_header,
-    ulog_record,
     ulog_topic,
 )
 import pytest
 
 from xplane_bridge.commands.export import main
-from xplane_bridge.laboratory.flights.logs import dataflash, files, ulog
-
-INNER = 'uint64_t timestamp;float x;uint8_t[4] _padding0;'
-ATTITUDE = 'uint64_t timestamp;float[4] q;bool reset;uint8_t[3] _padding0;'
-NAMED = 'uint64_t timestamp;char[8] name;inner[2] parts;float[40] many;double d;'
-
-
-def definitions():
-    return ulog_flags() + b''.join((
-        ulog_format('inner', INNER), ulog_format('vehicle_attitude', ATTITUDE),
-        ulog_format('sensor_gyro', 'uint64_t timestamp;float x;int32_t count;'),
-        ulog_format('named', NAMED), ulog_record('I', b'\x0echar[4] sys_namePX4!'),
-        ulog_record('P', b'\x0dint32_t SYS_Q' + struct.pack('<i', 3))))
-
-
-def a_ulog():
-    """Return a log of three topics, one of them of two sensors."""
-    rows = [ulog_topic(0, 'vehicle_attitude'), ulog_topic(1, 'sensor_gyro'),
-            ulog_topic(2, 'sensor_gyro', 1), ulog_topic(3, 'named')]
-    for at in range(20):
-        stamp = 2_000_000 + 10_000 * at
-        rows += [
-            ulog_data(0, 'Q4f?', stamp, 1.0, 0.1 * at, 0.0, -0.5, at % 2 == 0),
-            ulog_data(1, 'Qfi', stamp + 1, 0.25 * at, at),
-            ulog_data(2, 'Qfi', stamp + 2, -0.25 * at, -at),
-            ulog_record('S', SYNC)]
-        rows.append(ulog_data(
-            3, 'Q8sQf4xQf4x40fd', stamp, b'wing', 7, 1.5, 8, at + 0.5, *range(40), math.pi * at))
-    return ulog_header() + definitions() + b''.join(rows)
-
-
-def a_flash_log():
-    """Return a log with units, arrays, texts and two sensors."""
-    att, imu, msg, pos, isb, old = range(1, 7)
-    rows = [
-        flash_beginning(), flash_format(att, 'ATT', 'Qcccf', 'TimeUS,Roll,Pitch,Yaw,AEKF'),
-        flash_units(att, 'sddh?', 'FBBB-'),
-        flash_format(imu, 'IMU', 'QBff', 'TimeUS,I,GyrX,AccX'), flash_units(imu, 's#Eo', 'F-00'),
-        flash_format(msg, 'MSG', 'QZ', 'TimeUS,Message'),
-        flash_format(pos, 'POS', 'QLLHgM', 'TimeUS,Lat,Lng,Speed,Half,Mode'),
-        flash_units(pos, 'sDDn~-', 'FGG!0-'),
-        flash_format(isb, 'ISBD', 'Qa', 'TimeUS,x'), flash_format(old, 'OLD', 'IH', 'TimeMS,V')]
-    for at in range(20):
-        stamp = 5_000_000 + 20_000 * at
-        rows += [
-            message(att, 'Qhhhf', stamp, 100 * at, -333 * at, 18000, 0.5),
-            message(imu, 'QBff', stamp + 1, 0, 0.1 * at, 9.0),
-            message(imu, 'QBff', stamp + 2, 1, -0.1 * at, 9.5),
-            message(pos, 'QiiHeb', stamp, 471234567 + at, -81234567, at, 1.5 * at, 5),
-            message(isb, 'Q32h', stamp, *range(at, at + 32)),
-            message(old, 'IH', stamp // 1000, at)]
-    rows.append(message(msg, 'Q64s', 5_000_000, b'ArduPlane V4.6.0'))
-    return b''.join(rows)
+from xplane_bridge.laboratory.flights.logs import dataflash, files
+from xplane_bridge.laboratory.flights.logs import ulog as ulog_reader
 
 
 def exported(content, name, tmp_path, *options, code=0, to='csv'):
@@ -114,9 +62,9 @@ def numbers(texts):
 
 
 @pytest.mark.parametrize('as_written', [True, False])
-def test_a_ulog_has_the_values_that_pyulog_reads(tmp_path, as_written):
+def test_ulog_has_the_values_that_pyulog_reads(tmp_path, as_written):
     core = pytest.importorskip('pyulog.core', reason='pyulog is not installed')
-    content = a_ulog()
+    content = ulog()
     theirs = core.ULog(io.BytesIO(content))
     if not as_written:
         # By their own writer.
@@ -142,7 +90,7 @@ def test_a_ulog_has_the_values_that_pyulog_reads(tmp_path, as_written):
 
 def test_a_dataflash_log_has_the_values_and_units_that_pymavlink_reads(tmp_path):
     reader = pytest.importorskip('pymavlink.DFReader', reason='pymavlink is not installed')
-    found = exported(a_flash_log(), 'flight.bin', tmp_path)
+    found = exported(flash_log(), 'flight.bin', tmp_path)
     assert sorted(found) == ['ATT', 'IMU', 'IMU.1', 'ISBD', 'MSG', 'OLD', 'POS']
     theirs = reader.DFReader_binary(str(tmp_path / 'flight.bin'))
     read = dict.fromkeys(found, 0)
@@ -177,20 +125,20 @@ def test_a_dataflash_log_has_the_values_and_units_that_pymavlink_reads(tmp_path)
 
 
 def test_topics_select_all_instances(tmp_path):
-    assert sorted(exported(a_ulog(), 'f.ulg', tmp_path, '--topics', 'sensor_gyro')) == [
+    assert sorted(exported(ulog(), 'f.ulg', tmp_path, '--topics', 'sensor_gyro')) == [
         'sensor_gyro', 'sensor_gyro.1']
 
 
 @pytest.mark.parametrize('to', ['parquet', 'mat', 'mf4'])
-@pytest.mark.parametrize(('name', 'make'), [('f.ulg', a_ulog), ('f.bin', a_flash_log)])
+@pytest.mark.parametrize(('name', 'make'), [('f.ulg', ulog), ('f.bin', flash_log)])
 def test_logs_go_to_every_format(tmp_path, to, name, make):
     pytest.importorskip({'parquet': 'pyarrow', 'mat': 'scipy', 'mf4': 'asammdf'}[to])
     exported(make(), name, tmp_path, to=to)
 
 
 @pytest.mark.parametrize(('name', 'make', 'said'), [
-    ('f.ulg', a_ulog, 'it is cut short: of its last record'),
-    ('f.bin', a_flash_log, 'it is cut short: of its last message')])
+    ('f.ulg', ulog, 'it is cut short: of its last record'),
+    ('f.bin', flash_log, 'it is cut short: of its last message')])
 def test_a_log_that_is_cut_gives_what_is_before(tmp_path, capsys, name, make, said):
     content = make()
     first = 'vehicle_attitude' if name == 'f.ulg' else 'ATT'
@@ -202,13 +150,13 @@ def test_a_log_that_is_cut_gives_what_is_before(tmp_path, capsys, name, make, sa
 
 
 def test_what_is_no_message_is_passed_over(tmp_path, capsys):
-    content = a_ulog()
+    content = ulog()
     at = content.index(SYNC, len(content) // 2) + len(SYNC)
     damaged = exported(content[:at] + bytes(50) + content[at:], 'f.ulg', tmp_path, code=1)
     # Up to the next sync message.
     assert len(damaged['sensor_gyro']) == 2 + 19
     assert f'at offset {at} are no messages' in capsys.readouterr().err
-    content = a_flash_log()
+    content = flash_log()
     at = content.index(bytes([0xa3, 0x95, 1]), len(content) // 2)
     damaged = exported(content[:at] + b'\xa3\x95\xee' + content[at:], 'f.bin', tmp_path, code=1)
     assert len(damaged['ATT']) == 2 + 20
@@ -216,7 +164,7 @@ def test_what_is_no_message_is_passed_over(tmp_path, capsys):
 
 
 def test_what_a_last_block_is_filled_up_with_is_no_fault(tmp_path):
-    assert len(exported(a_flash_log() + b'\xff' * 300, 'f.bin', tmp_path)['ATT']) == 2 + 20
+    assert len(exported(flash_log() + b'\xff' * 300, 'f.bin', tmp_path)['ATT']) == 2 + 20
 
 
 def test_data_appended_after_a_crash_is_read(tmp_path):
@@ -258,7 +206,7 @@ def test_what_is_no_log_is_refused(tmp_path, capsys, name, content, said):
 
 def test_a_format_of_a_dataflash_log_that_changes(tmp_path):
     # Which pymavlink cannot read.
-    content = a_flash_log() + flash_format(6, 'OLD', 'IHB', 'TimeMS,V,W') + message(
+    content = flash_log() + flash_format(6, 'OLD', 'IHB', 'TimeMS,V,W') + message(
         6, 'IHB', 6000, 77, 3)
     found = exported(content, 'f.bin', tmp_path)
     assert len(found['OLD']) == 22
@@ -266,7 +214,7 @@ def test_a_format_of_a_dataflash_log_that_changes(tmp_path):
 
 
 def test_topics_of_the_same_number_and_formats_that_change(tmp_path):
-    content = a_ulog() + ulog_format('sensor_gyro', 'uint64_t timestamp;float y;') + ulog_topic(
+    content = ulog() + ulog_format('sensor_gyro', 'uint64_t timestamp;float y;') + ulog_topic(
         1, 'sensor_gyro') + ulog_data(1, 'Qf', 3_000_000, 4.0)
     found = exported(content, 'f.ulg', tmp_path)
     assert len(found['sensor_gyro']) == 22
@@ -298,7 +246,7 @@ def test_a_log_of_a_stranger_is_read_within_bounds(tmp_path, name, content):
     assert out.startswith('0 ')
 
 
-@pytest.mark.parametrize('reader', [ulog, dataflash])
+@pytest.mark.parametrize('reader', [ulog_reader, dataflash])
 def test_a_log_that_is_too_large_is_refused(tmp_path, reader):
     path = tmp_path / 'f'
     with path.open('wb') as stream:

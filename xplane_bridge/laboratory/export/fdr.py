@@ -43,7 +43,7 @@ AIRCRAFT = 'Aircraft/Laminar Research/Cessna 172 SP/Cessna_172SP.acf'
 
 _FOOT = 0.3048
 # Stamps from here on are of a calendar (s since 1970): 2001.
-_CALENDAR = 1e9
+_CALENDAR, _LATEST = 1e9, 2.0**32
 _MODEL_YEARS = 2025.0, 2029.9
 
 
@@ -53,8 +53,8 @@ class _Source(NamedTuple):
 
     Columns are longitude, latitude (deg) and altitude (m, or ft by its unit); then roll, pitch and
     true heading, or a quaternion w, x, y, z. ``is_enu``: it turns forward, left, up to east,
-    north, up; otherwise forward, right, down to north, east, down. ``is_msl``: the altitude is above mean
-    sea level, not above the ellipsoid.
+    north, up; otherwise forward, right, down to north, east, down. ``is_msl``: the altitude is
+    above mean sea level, not above the ellipsoid.
     """
 
     position: str
@@ -99,11 +99,12 @@ def write_fdr(
     heading = track.heading if is_magnetic else (
         track.heading - _declination(track, warn)) % 360.0
     first = float(track.stamps[0])
-    # Simulated time is that of a day.
-    date = datetime.fromtimestamp(first if first > _CALENDAR else 0.0, UTC)
     lines = [
         'A', '4', f'COMM, {about.get("made_by", "")}: {about.get("source", "")}',
-        f'ACFT, {AIRCRAFT}', 'TAIL, N12345', f'DATE, {date:%m/%d/%Y}',
+        f'ACFT, {AIRCRAFT}', 'TAIL, N12345',
+        # Simulated time, and that since a boot, are of no date.
+        *([f'DATE, {datetime.fromtimestamp(first, UTC):%m/%d/%Y}']
+          if _CALENDAR < first < _LATEST else []),
         'COMM, UTC, longitude (deg), latitude (deg), altitude (ft msl), magnetic heading (deg), '
         'pitch (deg), roll (deg)']
     with plain_files.output(path) as stream:

@@ -60,6 +60,7 @@ _TIME = re.compile(r'(\d{1,2}):(\d{1,2}):(\d{1,2}(?:\.\d*)?)\Z', re.ASCII)
 _DATAREF = re.compile(r'([\w/.\[\]-]+)[\s,]+([-+\d.eE]+)', re.ASCII)
 _WORD = re.compile(r'[A-Z]{4}\s*,')
 _DAY = 86400.0
+_LONGEST_LINE = 64 * 1024
 _MOST_CHARACTERS = 128 * 1024 * 1024
 _MOST_VALUES = 20_000_000
 _ROWS = 8192
@@ -95,7 +96,7 @@ class _Reading:
             elif line.startswith('DATE'):
                 self._take_date(line)
             elif (line.startswith('DATA') or line.strip() and not _WORD.match(line)) and (
-                    not take(line)):
+                    len(line) > _LONGEST_LINE or not take(line)):
                 self._bad += 1
                 if self._bad == 1:
                     self.log.tell(f'line {number} is no row of {self._width or "any"} numbers: '
