@@ -117,8 +117,8 @@ def flash_log():
         flash_units(att, 'sddh?', 'FBBB-'),
         flash_format(imu, 'IMU', 'QBff', 'TimeUS,I,GyrX,AccX'), flash_units(imu, 's#Eo', 'F-00'),
         flash_format(msg, 'MSG', 'QZ', 'TimeUS,Message'),
-        flash_format(pos, 'POS', 'QLLHgM', 'TimeUS,Lat,Lng,Speed,Half,Mode'),
-        flash_units(pos, 'sDDn~-', 'FGG!0-'),
+        flash_format(pos, 'POS', 'QLLeHgM', 'TimeUS,Lat,Lng,Alt,Speed,Half,Mode'),
+        flash_units(pos, 'sDDmn~-', 'FGGB!0-'),
         flash_format(isb, 'ISBD', 'Qa', 'TimeUS,x'), flash_format(old, 'OLD', 'IH', 'TimeMS,V')]
     for at in range(20):
         stamp = 5_000_000 + 20_000 * at
@@ -126,7 +126,7 @@ def flash_log():
             message(att, 'Qhhhf', stamp, 100 * at, -333 * at, 18000, 0.5),
             message(imu, 'QBff', stamp + 1, 0, 0.1 * at, 9.0),
             message(imu, 'QBff', stamp + 2, 1, -0.1 * at, 9.5),
-            message(pos, 'QiiHeb', stamp, 471234567 + at, -81234567, at, 1.5 * at, 5),
+            message(pos, 'QiiiHeb', stamp, 471234567 + at, -81234567, 50_000, at, 1.5 * at, 5),
             message(isb, 'Q32h', stamp, *range(at, at + 32)),
             message(old, 'IH', stamp // 1000, at)]
     rows.append(message(msg, 'Q64s', 5_000_000, b'ArduPlane V4.6.0'))
