@@ -60,7 +60,7 @@ ROOMS = {
         'experiments': {'control', 'sensors', 'flights', 'open_flight'},
         'episodes': {'control', 'flights', 'open_flight'},
         'campaigns': {'control', 'flights', 'open_flight', 'experiments'},
-        'export': {'flights'},
+        'export': {'flights', 'sensors'},
     },
 }
 # The parts of a protocol, with those that each imports.

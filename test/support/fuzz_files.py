@@ -253,6 +253,32 @@ class Campaign:
         return told.getvalue().strip()
 
 
+class Log(Plain):
+    """A log of PX4, ArduPilot or X-Plane, as export reads it."""
+
+    def __init__(self):
+        super().__init__('', [], None)
+
+    def seeds(self, folder):
+        """Return a log of each kind."""
+        from log_files import FDR, flash_log, ulog
+        return [ulog(), flash_log(), FDR.encode()]
+
+    def read(self, data, folder):
+        """Export one mutant, as what it begins as; return what is told to people."""
+        from xplane_bridge.laboratory.export import logs
+        from xplane_bridge.laboratory.export.writers import write_csv
+        path = folder / ('mutant.ulg' if data[:1] == b'U' else
+                         'mutant.fdr' if data[:1] == b'A' else 'mutant.bin')
+        path.write_bytes(data)
+        told = []
+        try:
+            write_csv(folder / 'log', logs.read(path, (), told.append), {}, told.append)
+        except ValueError as error:
+            told.append(str(error))
+        return '\n'.join(printable(one, LONGEST_LINE) for one in told)
+
+
 class Table(Plain):
     """A table of a flight for identify, which reads its manoeuvres too."""
 
@@ -293,7 +319,7 @@ class Table(Plain):
 KINDS = {
     'scenario': _scenario, 'plan': _plan, 'map': _map, 'gains': _gains, 'sensors': _sensors,
     'policy': _policy, 'aircraft': Aircraft, 'mcap': Recording, 'bag': Bag,
-    'campaign': Campaign, 'table': Table}
+    'campaign': Campaign, 'table': Table, 'log': Log}
 
 
 def run(kind, seed, count, folder):

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""export: the topics of a recording or capture as CSV, Parquet, MAT, MF4 or MCAP."""
+"""export: the topics of a recording or capture as CSV, Parquet, MAT, MF4, FDR or MCAP."""
 
 from __future__ import annotations
 
@@ -37,10 +37,19 @@ from xplane_bridge.common.command_line import (
 )
 from xplane_bridge.common.plain_files import open_regular
 from xplane_bridge.common.text import counted, printable
-from xplane_bridge.laboratory.export import captures, flights, recordings, resampling, writers
+from xplane_bridge.laboratory.export import (
+    captures,
+    fdr,
+    flights,
+    logs,
+    recordings,
+    resampling,
+    writers,
+)
 from xplane_bridge.laboratory.export.tables import is_named, joined, numbered, RowBatch, Warn
 from xplane_bridge.laboratory.export.ulyssix import quality_report
 from xplane_bridge.laboratory.export.ulyssix.options import named_rate
+from xplane_bridge.laboratory.flights.logs.files import ending
 from xplane_bridge.laboratory.flights.recordings.completed import complete
 from xplane_bridge.laboratory.flights.recordings.parquet_file import is_table
 
@@ -53,6 +62,7 @@ _FORMATS = {
     'parquet': (True, writers.write_parquet, ('pyarrow',)),
     'mat': (False, writers.write_mat, ('scipy',)),
     'mf4': (False, writers.write_mf4, ('asammdf',)),
+    'fdr': (False, fdr.write_fdr, ()),
 }
 # The messages of a recording as they are, and no tables.
 _MCAP = 'mcap'
@@ -165,6 +175,8 @@ def _tables(
             tuple(given.rate or ()), given.year, given.utc_offset, judge), warn)
     elif is_table(source):
         batches = flights.read(source, topics, warn)
+    elif ending(source):
+        batches = logs.read(source, topics, warn)
     else:
         batches = recordings.read(source, topics, warn)
     batches = numbered(batches, warn)
@@ -225,8 +237,9 @@ def _parser() -> ArgumentParser:
         description='Write the topics of a recording, or the messages of a capture, '
         'for other tools: one table each, with units.')
     parser.add_argument(
-        'source', help='an MCAP file, a rosbag2 folder, a Parquet table of a flight in core, or '
-        'a capture (pcap, pcapng, gzipped)')
+        'source', help='an MCAP file, a rosbag2 folder, a Parquet table of a flight in core, a '
+        'log of PX4 (.ulg), ArduPilot (.bin) or X-Plane (.fdr), or a capture (pcap, pcapng, '
+        'gzipped)')
     output, tables = subject(parser, 'output'), subject(parser, 'tables')
     output.add_argument(
         '--to', required=True, choices=(*_FORMATS, _MCAP), help='the format; mcap: the messages '

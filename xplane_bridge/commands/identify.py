@@ -46,6 +46,7 @@ from xplane_bridge.common.drawing import add_width_option, FORMATS, save, save_p
 from xplane_bridge.common.machine import LOST
 from xplane_bridge.common.text import counted
 from xplane_bridge.laboratory.campaigns.engines.local import EngineError, Local
+from xplane_bridge.laboratory.flights.logs.files import ending
 from xplane_bridge.laboratory.flights.recordings import parquet_file
 from xplane_bridge.laboratory.identification import paper, pooled
 from xplane_bridge.laboratory.identification.disturbances import (
@@ -212,8 +213,11 @@ def _flights(given: Namespace) -> _Given:
     steps: list[float] = []
 
     def read(path: Path, entries: tables.ColumnMap | None) -> FlightSignals:
-        if path.suffix in tables.FORMATS and (entries or not parquet_file.is_recording(path)):
+        if ending(path) or path.suffix in tables.FORMATS and (
+                entries or not parquet_file.is_recording(path)):
             flight = tables.read_table(path, entries, given.model)
+            if flight.cut:
+                print(f'identify: {flight.cut}', file=sys.stderr, flush=True)
             if given.simulation_step is None and (step := integrated_step(flight)):
                 print(f'{path}: the attitude follows the angular rates as in a simulator with '
                       f'{1.0 / step:.4g} steps per second, so it is taken as such')
@@ -290,7 +294,8 @@ def _parser() -> ArgumentParser:
     recordings, aircraft, output = (
         subject(parser, title) for title in ('recordings', 'aircraft', 'output'))
     parser.add_argument('recording', type=Path, nargs='+', metavar='RECORDING',
-                        help='.mcap file, folder of rosbag2, .csv or .parquet; or a folder of '
+                        help='.mcap file, folder of rosbag2, .csv, .parquet, .ulg of PX4, .bin of '
+                        'ArduPilot; or a folder of '
                         "recordings, such as a campaign's, of which each is identified by itself")
     aircraft.add_argument('--model', default='', help='a JSBSim aircraft, such as c172p: its '
                           "mass, inertia, sizes, and its own derivatives beside the estimates "
@@ -305,8 +310,9 @@ def _parser() -> ArgumentParser:
                           help='YAML file of derivatives with their standard deviations, which '
                           'the estimates are of as well as of the flights')
     recordings.add_argument('--columns', action='append', default=[], metavar='FILE',
-                            help='YAML file that says which column of a table is which signal; '
-                            'given once, or once for each recording in their order')
+                            help='YAML file that says which column of a table is which signal '
+                            "(of a log: its autopilot's map); given once, or once for each "
+                            'recording in their order')
     recordings.add_argument('--validate', type=Path, nargs='+', default=[], metavar='RECORDING',
                             help='flights that the model is to foretell')
     recordings.add_argument('--simulation-step', metavar='S', default=None,

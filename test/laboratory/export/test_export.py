@@ -28,6 +28,7 @@ pytest.importorskip('mcap', reason='mcap is not installed')
 pytest.importorskip('rosbags', reason='rosbags is not installed')
 
 from captures import pcap
+import log_files
 from mcap.writer import CompressionType, Writer
 import numpy as np
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
@@ -294,7 +295,7 @@ def test_mf4(recording, tmp_path):
 
 
 def test_the_page_does_what_it_says(recording, bag, tmp_path, monkeypatch, capsys):
-    for name in ('pandas', 'pyarrow', 'asammdf', 'scipy'):
+    for name in ('pandas', 'pyarrow', 'asammdf', 'scipy', 'pygeomag'):
         pytest.importorskip(name, reason=f'{name} is not installed')
     monkeypatch.chdir(tmp_path)
     Path('flight.mcap').write_bytes(recording.read_bytes())
@@ -303,9 +304,11 @@ def test_the_page_does_what_it_says(recording, bag, tmp_path, monkeypatch, capsy
         (1.0, 3846896.0), time=DAY_45, control=1))))
     page = (MSG.parent / 'docs' / 'how-to' / 'export.md').read_text()
     commands = re.findall(r'^ros2 run xplane_bridge export (.*)$', page, re.MULTILINE)
-    assert len(commands) == 5
+    Path('flight.ulg').write_bytes(log_files.ulog())
+    Path('flight.bin').write_bytes(log_files.flash_log())
+    assert len(commands) == 8
     for command in commands:
-        assert main(shlex.split(command)) == 0
+        assert main([*shlex.split(command), '--force']) == 0
     capsys.readouterr()
     snippets = re.findall(r'```python\n(.*?)```', page, re.DOTALL)
     assert len(snippets) == 3
@@ -338,7 +341,7 @@ def test_a_file_that_is_cut_off_gives_what_is_before(recording, tmp_path, capsys
 def test_what_cannot_be_exported_is_said(recording, tmp_path, capsys):
     def more(writer):
         channels = (
-            writer.register_channel('/json', 'json', 0),
+            writer.register_channel('/cbor', 'cbor', 0),
             writer.register_channel('/odd', 'cdr', writer.register_schema(
                 'odd/msg/Odd', 'ros2msg', b'float65 x')),
             writer.register_channel('/broken', 'cdr', writer.register_schema(
@@ -350,7 +353,7 @@ def test_what_cannot_be_exported_is_said(recording, tmp_path, capsys):
     exported(path, tmp_path, '--to', 'csv', code=1)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
-    assert any('/json is skipped, type unknown: its definition is json' in line for line in lines)
+    assert any('/cbor is skipped, type unknown: its definition is cbor' in line for line in lines)
     assert any('/odd is skipped, type odd/msg/Odd' in line for line in lines)
     assert any('/broken: not of its type: 1 message' in line for line in lines)
 

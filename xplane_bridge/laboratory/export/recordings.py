@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 import json
@@ -28,9 +28,12 @@ from typing import Any
 from xplane_bridge.common import optional
 from xplane_bridge.common.text import counted, printable
 from xplane_bridge.common.timing import SECOND_NS
+from xplane_bridge.laboratory.export.json_messages import JsonMessages
 from xplane_bridge.laboratory.export.parameters import NAMES, PACKET, Parameters, SAMPLES
+from xplane_bridge.laboratory.export.protobuf_messages import ProtobufMessages
 from xplane_bridge.laboratory.export.tables import (
     is_named,
+    MOST_COLUMNS,
     plain_list,
     RowBatch,
     RowBatcher,
@@ -40,6 +43,7 @@ from xplane_bridge.laboratory.export.tables import (
 )
 from xplane_bridge.laboratory.flights.recordings.bounds import MAX_ELEMENTS
 from xplane_bridge.laboratory.flights.recordings.files import beginning, Recording
+from xplane_bridge.laboratory.flights.recordings.mcap_file import JSON, JSON_SCHEMA, PROTOBUF
 from xplane_bridge.laboratory.flights.recordings.message_types import (
     ARRAY,
     BASE,
@@ -108,8 +112,6 @@ _QUATERNION = 'geometry_msgs/msg/Quaternion'
 _TIMES = ('builtin_interfaces/msg/Time', 'builtin_interfaces/msg/Duration')
 # Longer arrays, such as 6 by 6 covariances are not, become lists.
 _LONGEST_ROW = 36
-_MOST_COLUMNS = 2000
-# Whole numbers, as ns since 1970 are more than a float has digits for.
 
 Get = Callable[[Any], Any]
 
@@ -149,9 +151,9 @@ def layout(store: Any, kind: str, definition: str) -> ColumnLayout:
     columns.
     """
     fields = _Fields(store, units(kind, definition)).of(kind, '', '', _same)
-    found = list(islice(fields, _MOST_COLUMNS + 1))
-    if len(found) > _MOST_COLUMNS:
-        raise ValueError(f'it has more than {_MOST_COLUMNS} columns')
+    found = list(islice(fields, MOST_COLUMNS + 1))
+    if len(found) > MOST_COLUMNS:
+        raise ValueError(f'it has more than {MOST_COLUMNS} columns')
     header = dict(store.fielddefs[kind][1]).get('header')
     return ColumnLayout(
         (*TIME_COLUMNS, *(column for column, _ in found)), tuple(get for _, get in found),
@@ -274,6 +276,13 @@ def read(path: Path, topics: Collection[str], warn: Warn) -> Iterator[RowBatch]:
     yield from _Reading(topics, warn, begin).tables(Recording(path))
 
 
+# Of other encodings a type has its layout itself.
+_Type = MessageType | JsonMessages | ProtobufMessages
+_Layout = ColumnLayout | JsonMessages | ProtobufMessages
+_OTHERS: Mapping[str, Callable[[Topic], JsonMessages | ProtobufMessages]] = {
+    JSON: JsonMessages, JSON_SCHEMA: JsonMessages, PROTOBUF: ProtobufMessages}
+
+
 class _Reading:
     """One pass through a recording: its types, its clock, and its rows."""
 
@@ -287,7 +296,7 @@ class _Reading:
         self._parameters = Parameters()
         self._types = MessageTypes()
         # By topic: None if it cannot be read; and by type.
-        self._known: dict[Topic, tuple[MessageType, ColumnLayout] | None] = {}
+        self._known: dict[Topic, tuple[_Type, _Layout] | None] = {}
         self._layouts: dict[int, tuple[MessageType, ColumnLayout] | str] = {}
         self._skipped: dict[str, str] = {}
         self._faults: dict[str, tuple[int, str]] = {}
@@ -371,7 +380,7 @@ class _Reading:
                 name.strip('/'), kind, columns, row, size // len(rows))
 
     def _read_message(
-        self, message: RecordedMessage, decoded: Any, stamp_ns: int | None, shape: ColumnLayout,
+        self, message: RecordedMessage, decoded: Any, stamp_ns: int | None, shape: _Layout,
         _: bool
     ) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
         """Return the columns and rows of a message."""
@@ -398,7 +407,7 @@ class _Reading:
 
     def _decoded(
         self, message: RecordedMessage
-    ) -> tuple[Any, int | None, ColumnLayout, bool] | None:
+    ) -> tuple[Any, int | None, _Layout, bool] | None:
         """Return a message, its stamp, its layout and whether it has objects; None if none."""
         topic = message.topic
         if topic not in self._known:
@@ -408,7 +417,7 @@ class _Reading:
             return None
         kind, shape = known
         try:
-            decoded = kind.decode(message.data)
+            decoded: Any = kind.decode(message.data)
             stamp_ns = shape.stamp_ns(decoded)
             if topic.kind == NAMES:
                 self._parameters.learn(topic.name, decoded.names)
@@ -423,8 +432,11 @@ class _Reading:
             topic, (0, printable(str(error) or type(error).__name__)))
         self._faults[topic] = count + 1, text
 
-    def _type(self, topic: Topic) -> tuple[MessageType, ColumnLayout] | None:
+    def _type(self, topic: Topic) -> tuple[_Type, _Layout] | None:
         try:
+            if topic.format in _OTHERS and not topic.fault:
+                other = _OTHERS[topic.format](topic)
+                return other, other
             kind = self._types.of(topic)
             key = id(kind)
             if key not in self._layouts:

@@ -26,6 +26,9 @@ import numpy as np
 
 from xplane_bridge.common.text import counted
 
+MOST_COLUMNS = 2000
+"""Of a message."""
+
 TIMES = ('time', 'stamp', 'log_time')
 
 # A batch of a table is written at this many rows, or with this much data; all tables are when
@@ -84,7 +87,7 @@ class RowBatch:
     table: str
     source: str
     columns: tuple[TableColumn, ...]
-    values: Sequence[Sequence[Any]]
+    values: Sequence[Any]
 
     def __len__(self) -> int:
         return len(self.values[0])

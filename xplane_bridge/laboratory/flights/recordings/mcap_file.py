@@ -58,6 +58,14 @@ _READ = (_SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _METADATA)
 _RECORD = struct.Struct('<BQ')
 _MESSAGE_START = struct.Struct('<HIQQ')
 _CHUNK_START = struct.Struct('<QQQII')
+PROTOBUF, JSON_SCHEMA, JSON, ROS1 = 'protobuf', 'jsonschema', 'json', 'ros1msg'
+"""Encodings of definitions, beside those of ROS 2; json of messages without one."""
+
+BINARY = 'latin-1'
+"""What makes a text of a definition in protobuf, and bytes of that again."""
+
+# Encodings of messages, by those of their definitions: others are of ROS 2.
+_MESSAGES = {PROTOBUF: 'protobuf', JSON_SCHEMA: 'json', ROS1: 'ros1'}
 # Encodings of definitions and messages have names of a few letters.
 _LONGEST_ENCODING = 40
 # What a channel says besides: rosbag2 writes two texts.
@@ -238,7 +246,9 @@ class McapFile:
                 if number not in self._schemas:
                     self._schemas[number] = (
                         name, encoding[:_LONGEST_ENCODING],
-                        *self._topics.definition(data[at + 4:at + 4 + count]))
+                        *self._topics.definition(
+                            data[at + 4:at + 4 + count],
+                            BINARY if encoding == PROTOBUF else 'utf-8'))
             elif kind == _CHANNEL:
                 number, schema = struct.unpack_from('<HH', data, at)
                 name, at = _text(data, at + 4, end)
@@ -269,8 +279,15 @@ class McapFile:
     def _type(self, schema: int, encoding: str) -> tuple[str, str, str, str]:
         """Return type, format, definition and fault of a channel's messages."""
         known = self._schemas.get(schema)
-        if known is None or encoding != 'cdr':
-            return known[0] if known else 'unknown', encoding, '', ''
+        if known is None:
+            return 'unknown', encoding, '', ''
+        name, form, *_ = known
+        if encoding not in ('cdr', *_MESSAGES.values()):
+            return name, encoding, '', ''
+        if encoding == 'json' and form != JSON_SCHEMA:
+            return name, JSON, '', ''
+        if encoding != _MESSAGES.get(form, 'cdr'):
+            return name, form, '', f'its messages are {encoding}, its definition is {form}'
         return known
 
     def _take_metadata(self, body: bytes) -> None:

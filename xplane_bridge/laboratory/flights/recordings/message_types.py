@@ -36,11 +36,13 @@ from xplane_bridge.laboratory.flights.recordings.bounds import (
     MAX_OBJECTS,
     MAX_VALUES,
 )
+from xplane_bridge.laboratory.flights.recordings.mcap_file import ROS1
 from xplane_bridge.laboratory.flights.recordings.topics import Topic
 
 BASE, NAME, ARRAY, LIST = 1, 2, 3, 4
 """What a field is, in rosbags: a number or text, a type, an array of fixed size, a list."""
 
+_SECONDS: Any = ([], [('sec', (BASE, ('int32', 0))), ('nanosec', (BASE, ('uint32', 0)))])
 _TOO_MANY_FIELDS = f'all types of the recording have more than {MAX_ALL_FIELDS} fields'
 _TEXTS = ('string', 'wstring')
 _TYPE = re.compile(r'[A-Za-z]\w*(/[A-Za-z]\w*){1,3}\Z', re.ASCII)
@@ -53,17 +55,21 @@ class MessageType(NamedTuple):
     A type of which messages can be read; ``store`` is rosbags', ``kind`` its name there.
 
     ``has_objects``: messages have lists of types or of texts, each element an object in memory.
+    ``is_ros1``: they are serialized as ROS 1 does it.
     """
 
     store: Any
     kind: str
     has_objects: bool
+    is_ros1: bool = False
 
     def decode(self, data: bytes) -> Any:
         """Return a message. Raises ValueError or an exception of rosbags if it is not one."""
         if self.has_objects and len(data) > MAX_OBJECTS:
             raise ValueError(f'it has {len(data)} bytes, expected at most {MAX_OBJECTS} of a type '
                              'with lists of texts or of other types')
+        if self.is_ros1:
+            return self.store.deserialize_ros1(data, self.kind)
         return self.store.deserialize_cdr(data, self.kind)
 
 
@@ -93,9 +99,10 @@ class MessageTypes:
 
     def _made(self, topic: Topic) -> MessageType:
         from rosbags.typesys import get_typestore, Stores
-        if topic.format not in ('ros2msg', 'ros2idl', 'ros2none'):
+        if topic.format not in ('ros2msg', 'ros2idl', 'ros2none', ROS1):
             raise ValueError(
-                f'its definition is {topic.format or "missing"}, expected ros2msg or ros2idl')
+                f'its definition is {topic.format or "missing"}, expected ros2msg, ros2idl or '
+                f'{ROS1}')
         if not _TYPE.match(topic.kind):
             raise ValueError('its type is not a name such as package/msg/Type')
         if topic.format == 'ros2none':
@@ -111,7 +118,7 @@ class MessageTypes:
         if self._fields > MAX_ALL_FIELDS:
             raise ValueError(_TOO_MANY_FIELDS)
         parsed = _parsed(topic)
-        kind = next(iter(parsed)) if topic.format == 'ros2msg' else topic.kind
+        kind = topic.kind if topic.format == 'ros2idl' else next(iter(parsed))
         fields = {name: (constants, of or [('', (BASE, ('uint8', 0)))])
                   for name, (constants, of) in parsed.items()}
         count = _count(fields)
@@ -121,15 +128,21 @@ class MessageTypes:
             raise ValueError(_TOO_MANY_FIELDS)
         store = get_typestore(Stores.EMPTY)
         store.register(parsed)
-        return MessageType(store, kind, has_objects)
+        return MessageType(store, kind, has_objects, topic.format == ROS1)
 
 
 def _parsed(topic: Topic) -> dict[str, Any]:
     """Return the types of a definition, as rosbags has them."""
     from rosbags.typesys import get_types_from_idl, get_types_from_msg
-    if topic.format == 'ros2msg':
+    if topic.format != 'ros2idl':
         # Comments would take most of the time.
-        return get_types_from_msg(_COMMENTS.sub('', f'{topic.definition}\n'), topic.kind)
+        found: dict[str, Any] = get_types_from_msg(
+            _COMMENTS.sub('', f'{topic.definition}\n'), topic.kind)
+        if topic.format == ROS1:
+            # There they are no types, so that no definition has them.
+            found |= {f'builtin_interfaces/msg/{name}': _SECONDS
+                             for name in ('Time', 'Duration')}
+        return found
     parsed: dict[str, Any] = {}
     for part in topic.definition.split('=' * 80 + '\n'):
         text = part.partition('\n')[2] if part.startswith('IDL: ') else part

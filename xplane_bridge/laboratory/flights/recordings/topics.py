@@ -78,20 +78,20 @@ class Topics:
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], Topic] = {}
-        self._definitions: dict[bytes, str] = {}
+        self._definitions: dict[tuple[bytes, str], str] = {}
         self._size = 0
 
-    def definition(self, data: bytes) -> tuple[str, str]:
+    def definition(self, data: bytes, encoding: str = 'utf-8') -> tuple[str, str]:
         """Return the text of a type's definition, and why it is not kept; equal ones once."""
         if len(data) > MAX_DEFINITION:
             return '', (f'its definition has {len(data)} bytes, expected at most '
                         f'{MAX_DEFINITION}')
-        if data not in self._definitions:
+        if (data, encoding) not in self._definitions:
             if self._size + len(data) > MAX_DEFINITIONS:
                 return '', f'the definitions of all types have more than {MAX_DEFINITIONS} bytes'
             self._size += len(data)
-            self._definitions[data] = data.decode(errors='replace')
-        return self._definitions[data], ''
+            self._definitions[data, encoding] = data.decode(encoding, 'replace')
+        return self._definitions[data, encoding], ''
 
     def add(
         self, name: str, kind: str, form: str, definition: str, fault: str = '',

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A flight from a CSV or Parquet file, with a map that says which column is which signal."""
+"""A flight from a CSV or Parquet file, or a log, with a map: which column is which signal."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ import numpy as np
 
 from xplane_bridge.bridges.conversions.expressions.units import find_unit
 from xplane_bridge.common import fields, optional, plain_yaml
+from xplane_bridge.common.data import folder
 from xplane_bridge.common.fields import Declaration, FieldError, mapping, Table
 from xplane_bridge.common.tables.bounds import TableError
 from xplane_bridge.common.tables.csv_file import CsvFile
 from xplane_bridge.common.tables.parquet import Parquet
 from xplane_bridge.common.text import did_you_mean, printable
+from xplane_bridge.laboratory.flights.logs.files import ending
 from xplane_bridge.laboratory.identification.motion.signals import (
     DEFLECTIONS,
     FlightSignals,
@@ -36,8 +38,13 @@ from xplane_bridge.laboratory.identification.motion.signals import (
     OPTIONAL,
     SIGNALS,
 )
+from xplane_bridge.laboratory.identification.reading.logs import LogColumns
 
 FORMATS = ('.csv', '.parquet')
+MAPS = {'.ulg': folder('identification') / 'px4.yaml',
+        '.bin': folder('identification') / 'ardupilot.yaml'}
+"""The map of an autopilot's usual topics, by the ending of its logs."""
+
 _MOST_VALUES = 20_000_000
 _TIME = 'time'
 # Units of each kind of signal, as pint spells them.
@@ -48,17 +55,23 @@ _EXAMPLES = {'s': 'ms', 'rad': 'deg', 'rad/s': 'deg/s', 'm/s': 'kt or ft/s',
 SOURCE: Table = {
     'column': Declaration(None, 'where it is, or', str),
     'value': Declaration(None, 'the one that it has at all times'),
+    'offset': Declaration(0.0, 'what is taken off that first, such as the 1500 of a servo'),
     'unit': Declaration(None, "of these, if it differs from the signal's, as pint spells it", str),
     'scale': Declaration(1.0, 'a factor, such as -1 for another sign')}
 """Of a signal in a map of columns."""
 
 
 class SignalSource(NamedTuple):
-    """Where a signal is: its column and what that is multiplied by, or one value for all times."""
+    """
+    Where a signal is: its column, or one value for all times.
+
+    ``offset`` is taken off a column, and the rest multiplied by ``scale``.
+    """
 
     column: str
     scale: float = 1.0
     value: float = np.nan
+    offset: float = 0.0
 
 
 ColumnMap = Mapping[str, SignalSource]
@@ -84,7 +97,8 @@ def load_map(path: str) -> ColumnMap:
         if 'unit' in given:
             scale *= _factor(given['unit'], name, where)
         found[name] = SignalSource(
-            given.get('column', ''), scale, given.get('value', np.nan) * scale)
+            given.get('column', ''), scale, given.get('value', np.nan) * scale,
+            given.get('offset', 0.0))
     if found[_TIME].column == '':
         raise FieldError(f'{path}: time: expected a column')
     return found
@@ -109,12 +123,20 @@ def read_table(
     path: Path, entries: ColumnMap | None = None, model: str = ''
 ) -> FlightSignals:
     """
-    Return the flight of a CSV or Parquet file; without a map its columns have the signals' names.
+    Return the flight of a CSV or Parquet file, or of a log.
+
+    Without a map the columns of a file have the signals' names, and a log its autopilot's map.
 
     Lines of a CSV file that begin with # are left out. Raises OSError, ImportError, and
     IdentificationError for what is no such table.
     """
-    optional.require('reading a table', 'pyarrow', extra='export')
+    kind = ending(path)
+    if not kind:
+        optional.require('reading a table', 'pyarrow', extra='export')
+    elif entries is None:
+        if kind not in MAPS:
+            raise IdentificationError(f'{path}: of {kind} there is no map: expected --columns')
+        entries = load_map(str(MAPS[kind]))
     if entries is None:
         entries = {name: SignalSource(name) for name in (_TIME, *SIGNALS)}
         needed = None
@@ -124,7 +146,8 @@ def read_table(
             raise IdentificationError(
                 f'{path}: the map has no {", ".join(map(_or_deflection, absent))}')
     try:
-        table = Parquet(path) if path.suffix == '.parquet' else CsvFile(path)
+        table = LogColumns(path) if kind else (
+            Parquet(path) if path.suffix == '.parquet' else CsvFile(path))
         if needed is None:
             needed = [_TIME, *_missing(table.names)]
         for name in needed:
@@ -135,7 +158,8 @@ def read_table(
             dict.fromkeys(entry.column for entry in own.values()), _MOST_VALUES // len(entries))
     except TableError as error:
         raise IdentificationError(f'{path} is not read as a table: {error}') from None
-    columns = {name: entry.scale * found[entry.column] for name, entry in own.items()}
+    columns = {name: entry.scale * (found[entry.column] - entry.offset)
+               for name, entry in own.items()}
     times = columns.pop(_TIME)
     if not len(times) or not np.isfinite(times).all():
         raise IdentificationError(
@@ -143,7 +167,8 @@ def read_table(
             if len(times) else f'{path}: there are no rows')
     columns |= {name: np.full(len(times), entry.value) for name, entry in entries.items()
                 if not entry.column}
-    return FlightSignals(str(path), times - times[0], columns, model=model)
+    return FlightSignals(str(path), times - times[0], columns, model=model,
+                         cut=table.cut if isinstance(table, LogColumns) else '')
 
 
 def _missing(known: Collection[str]) -> list[str]:
