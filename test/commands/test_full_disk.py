@@ -58,7 +58,7 @@ def computed(monkeypatch):
     monkeypatch.setattr(linearize, 'survey', lambda *_: EnvelopeTable(
         'c172p', {'airspeed': (50.0,)}, [row | {f'mode.m{n}': 1.0 for n in range(50)}]))
     found = SimpleNamespace(forms=())
-    monkeypatch.setattr(identify, '_identified', lambda _: (found, None))
+    monkeypatch.setattr(identify, '_identified', lambda *_: (found, None))
     for name, value in {
             'lines': [], 'as_mapping': {'derivatives': [0.5] * 500}, 'collect_slopes': None,
             'flown': None, 'linear_model': SimpleNamespace(to_json=lambda: '.' * 1000)}.items():
