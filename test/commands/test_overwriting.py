@@ -40,7 +40,8 @@ WRITERS = {
     'commands/picture.py': {'common/drawing.py'},
     'laboratory/nodes/record/node.py': {'laboratory/nodes/record/recorder.py'},
     'commands/export.py': {
-        'laboratory/export/writers.py', 'laboratory/export/ulyssix/quality_report.py',
+        'laboratory/export/fdr.py', 'laboratory/export/writers.py',
+        'laboratory/export/ulyssix/quality_report.py',
         'laboratory/flights/recordings/completed.py'},
     'laboratory/export/ulyssix/map.py': {'laboratory/export/ulyssix/map.py'},
     # A capture is never written over.

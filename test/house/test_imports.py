@@ -84,7 +84,8 @@ NEED_ROS = {'commands.check_controller'}
 # The folders within a room, the lowest first; '' is the room's own files, '*' any other folder:
 # those do not import one another.
 RANKS = {
-    'laboratory/flights': ('scenario', 'recordings', 'analysis', 'controller_checks', '', 'fleet'),
+    'laboratory/flights': (
+        'scenario', 'recordings', 'logs', 'analysis', 'controller_checks', '', 'fleet'),
     'laboratory/campaigns': ('plan', 'table', 'engines', 'report', ''),
     'bridges/nodes': ('managed', 'common', 'vehicle', '*', ''),
 }

@@ -190,7 +190,7 @@ def test_what_tests_skip_without_is_installed_for_make_test():
     # under their distribution's name.
     others = {'resource', 'xplane_bridge'}
     names = {'serial': 'pyserial', 'simple_pid': 'simple-pid', 'foxglove': 'foxglove-sdk',
-             'google': 'protobuf'}
+             'google': 'protobuf', 'mcap_protobuf': 'mcap-protobuf-support'}
     assert {names.get(name, name) for name in wanted - others if not ROS.match(name)} <= installed
 
 

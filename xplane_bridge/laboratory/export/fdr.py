@@ -47,7 +47,7 @@ _CALENDAR, _LATEST = 1e9, 2.0**32
 _MODEL_YEARS = 2025.0, 2029.9
 
 
-class _Source(NamedTuple):
+class _FdrSource(NamedTuple):
     """
     Where a flight has its track: a table of the position, and one of the attitude.
 
@@ -66,18 +66,18 @@ class _Source(NamedTuple):
 
 
 _SOURCES = (
-    _Source('flight', ('longitude', 'latitude', 'altitude'), 'flight',
+    _FdrSource('flight', ('longitude', 'latitude', 'altitude'), 'flight',
             ('roll', 'pitch', 'heading')),
-    _Source('flight', ('longitude', 'latitude', 'altitude'), 'flight',
+    _FdrSource('flight', ('longitude', 'latitude', 'altitude'), 'flight',
             ('roll', 'pitch', 'magnetic_heading'), is_msl=True),
-    _Source('fix', ('longitude', 'latitude', 'altitude'), 'imu/data',
+    _FdrSource('fix', ('longitude', 'latitude', 'altitude'), 'imu/data',
             tuple(f'orientation.{axis}' for axis in 'wxyz'), is_enu=True),
-    _Source('vehicle_global_position', ('lon', 'lat', 'alt'), 'vehicle_attitude',
+    _FdrSource('vehicle_global_position', ('lon', 'lat', 'alt'), 'vehicle_attitude',
             tuple(f'q[{at}]' for at in range(4)), is_msl=True),
-    _Source('POS', ('Lng', 'Lat', 'Alt'), 'ATT', ('Roll', 'Pitch', 'Yaw'), is_msl=True))
+    _FdrSource('POS', ('Lng', 'Lat', 'Alt'), 'ATT', ('Roll', 'Pitch', 'Yaw'), is_msl=True))
 
 
-class _Track(NamedTuple):
+class _FdrTrack(NamedTuple):
     stamps: Array
     longitude: Array
     latitude: Array
@@ -123,7 +123,7 @@ def _time(stamp: float) -> str:
     return f'{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{micros:06}'
 
 
-def _track(tables: Sequence[RowBatch]) -> tuple[_Track, bool]:
+def _track(tables: Sequence[RowBatch]) -> tuple[_FdrTrack, bool]:
     """Return the track, and whether its heading is magnetic."""
     for source in _SOURCES:
         position = _found(tables, source.position, source.place)
@@ -150,7 +150,7 @@ def _track(tables: Sequence[RowBatch]) -> tuple[_Track, bool]:
         rows = np.array([stamps, longitude, latitude, altitude, heading % 360.0, pitch, roll])
         rows = rows[:, np.isfinite(rows).all(axis=0)]
         if rows.shape[1]:
-            return _Track(*rows), 'magnetic_heading' in source.turned
+            return _FdrTrack(*rows), 'magnetic_heading' in source.turned
     raise ValueError('it has no position with an attitude: fdr needs fix and imu/data, a flight '
                      'in core, vehicle_global_position and vehicle_attitude, or POS and ATT')
 
@@ -170,7 +170,7 @@ def _stamps(table: RowBatch) -> Array:
     return np.where(np.isfinite(stamps), stamps, _column(table, 'log_time'))
 
 
-def _degrees(table: RowBatch, source: _Source) -> tuple[Array, Array, Array]:
+def _degrees(table: RowBatch, source: _FdrSource) -> tuple[Array, Array, Array]:
     units = {one.name: one.unit for one in table.columns}
     roll, pitch, heading = (
         _column(table, name) * (180.0 / math.pi if units[name] == 'rad' else 1.0)
@@ -188,7 +188,7 @@ def _euler(quaternion: Sequence[Array], is_enu: bool) -> tuple[Array, Array, Arr
     return (roll, -pitch, 90.0 - yaw) if is_enu else (roll, pitch, yaw)
 
 
-def _declination(track: _Track, warn: Warn) -> Array | float:
+def _declination(track: _FdrTrack, warn: Warn) -> Array | float:
     """Return how far magnetic north is east of true north (deg)."""
     year = 1970.0 + float(track.stamps[0]) / (365.2425 * 86400.0)
     try:

@@ -77,7 +77,7 @@ class ProtobufMessages:
             # Of the library of protobuf.
             raise ValueError(f'its definition is none: {error or type(error).__name__}') from None
         self._decode: Get = decode
-        fields = _Fields()
+        fields = _ProtobufFields()
         found = list(islice(fields.of(descriptor, '', _same, ()), MOST_COLUMNS + 1))
         if len(found) > MOST_COLUMNS:
             raise ValueError(f'it has more than {MOST_COLUMNS} columns')
@@ -105,7 +105,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-class _Fields:
+class _ProtobufFields:
     """Walks through the fields of a type; ``has_objects`` if one is a list of objects."""
 
     def __init__(self) -> None:

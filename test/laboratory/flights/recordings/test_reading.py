@@ -352,8 +352,9 @@ def test_a_message_has_what_its_type_says():
 
 @pytest.mark.parametrize(('form', 'kind', 'definition', 'fault'), [
     ('ros2none', 'a/msg/A', '', 'its definition is missing'),
-    ('', 'a/msg/A', '', 'its definition is missing, expected ros2msg or ros2idl'),
-    ('protobuf', 'a/msg/A', '', 'its definition is protobuf, expected ros2msg or ros2idl'),
+    ('', 'a/msg/A', '', 'its definition is missing, expected ros2msg, ros2idl or ros1msg'),
+    ('protobuf', 'a/msg/A', '',
+     'its definition is protobuf, expected ros2msg, ros2idl or ros1msg'),
     ('ros2msg', 'A', 'float64 data', 'its type is not a name such as package/msg/Type'),
     ('ros2idl', 'a/msg/A', 'const long A = ((1));',
      'its definition has parentheses within parentheses')])

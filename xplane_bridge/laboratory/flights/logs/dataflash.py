@@ -33,14 +33,14 @@ from numpy.typing import NDArray
 
 from xplane_bridge.common.text import counted, printable
 from xplane_bridge.laboratory.flights.logs.log import (
+    FlightLog,
     load,
-    Log,
     LogColumn,
+    LoggedSeries,
     LogTable,
     MOST_MESSAGES,
     MOST_TABLES,
     repeated,
-    Series,
     texts,
     unread,
 )
@@ -120,33 +120,33 @@ _OF_FORMATS = _Format(
 
 
 @dataclass(slots=True)
-class _Kind:
+class _DataflashKind:
     """Messages of one format: where they are, and the letters of their units."""
 
     format: _Format
     layout: np.dtype[Any] | None
-    series: Series
+    series: LoggedSeries
     units: str = ''
     multipliers: str = ''
 
 
-def read(path: Path) -> Log:
+def read(path: Path) -> FlightLog:
     """
     Return the tables of a dataflash log: a kind of message each, its instances apart.
 
     Raises OSError, and RecordingError for what is none.
     """
-    return _Reading(load(path, MAGIC, KIND)).log
+    return _DataflashReading(load(path, MAGIC, KIND)).log
 
 
-class _Reading:
+class _DataflashReading:
 
     def __init__(self, data: bytes) -> None:
-        self.log = Log(KIND)
+        self.log = FlightLog(KIND)
         self._data = data
-        self._kinds: list[_Kind] = []
+        self._kinds: list[_DataflashKind] = []
         # By the number that its messages have now.
-        self._current: dict[int, _Kind] = {}
+        self._current: dict[int, _DataflashKind] = {}
         self._units: dict[str, str] = {}
         self._multipliers: dict[str, float] = {}
         self._add(_FMT, _OF_FORMATS)
@@ -202,10 +202,10 @@ class _Reading:
         if form.length < 3:
             self._current.pop(number, None)
             return
-        self._current[number] = _Kind(form, layout, Series(form.length))
+        self._current[number] = _DataflashKind(form, layout, LoggedSeries(form.length))
         self._kinds.append(self._current[number])
 
-    def _define(self, kind: _Kind, body: bytes) -> None:
+    def _define(self, kind: _DataflashKind, body: bytes) -> None:
         row = np.frombuffer(body, kind.layout)
         values = {name: texts(row[name], 'latin-1')[0] if row[name].dtype.kind == 'S'
                   else row[name][0] for name in kind.format.fields}
@@ -227,7 +227,7 @@ class _Reading:
         except (KeyError, TypeError, ValueError, AttributeError):
             self.log.tell(f'{kind.format.name} has other fields than expected; units are missing')
 
-    def _take(self, kind: _Kind) -> None:
+    def _take(self, kind: _DataflashKind) -> None:
         time = next((name for name in _TIMES if name in kind.format.fields
                      and kind.format.letters[kind.format.fields.index(name)] in 'IQiq'), None)
         if time is None:
@@ -252,7 +252,7 @@ class _Reading:
                          f'{kind.format.name}/{number}' if number else kind.format.name)
 
     def _append(
-        self, kind: _Kind, time: str, offsets: NDArray[np.int64], name: str
+        self, kind: _DataflashKind, time: str, offsets: NDArray[np.int64], name: str
     ) -> None:
         form, layout, data = kind.format, kind.layout, self._data
         assert layout is not None
@@ -269,7 +269,7 @@ class _Reading:
 
         self.log.tables.append(LogTable(name, columns, len(offsets), blocks))
 
-    def _unit(self, kind: _Kind, at: int) -> str:
+    def _unit(self, kind: _DataflashKind, at: int) -> str:
         """Return the unit of a field, '' if it has none that is defined."""
         unit = self._units.get(kind.units[at:at + 1], '')
         unit = _SPELLED.get(unit, unit)

@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 
 from xplane_bridge.common.text import printable
 from xplane_bridge.laboratory.flights.logs.log import (
+    FlightLog,
     load,
-    Log,
     LogColumn,
     LogTable,
     MOST_COLUMNS,
@@ -66,7 +66,7 @@ _MOST_VALUES = 20_000_000
 _ROWS = 8192
 
 
-def read(path: Path) -> Log:
+def read(path: Path) -> FlightLog:
     """Return the table of an FDR file. Raises OSError, and RecordingError for what is none."""
     data = load(path, b'', KIND)
     found = _BEGINNING.match(data)
@@ -76,13 +76,13 @@ def read(path: Path) -> Log:
     if len(data) > _MOST_CHARACTERS:
         raise RecordingError(f'{path} is not read as {KIND}: it has {len(data)} bytes, expected '
                              f'at most {_MOST_CHARACTERS}')
-    return _Reading(int(found[1]), data[found.end():].decode(errors='replace')).log
+    return _FdrReading(int(found[1]), data[found.end():].decode(errors='replace')).log
 
 
-class _Reading:
+class _FdrReading:
 
     def __init__(self, version: int, text: str) -> None:
-        self.log = Log(KIND)
+        self.log = FlightLog(KIND)
         self._columns: list[LogColumn] = list(COLUMNS) if version == 4 else []
         self._factors: list[float] = [1.0] * len(self._columns)
         self._date = 0.0

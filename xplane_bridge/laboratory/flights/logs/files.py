@@ -21,9 +21,9 @@ from pathlib import Path
 
 from xplane_bridge.common import plain_files
 from xplane_bridge.laboratory.flights.logs import dataflash, fdr, ulog
-from xplane_bridge.laboratory.flights.logs.log import Log
+from xplane_bridge.laboratory.flights.logs.log import FlightLog
 
-Reader = Callable[[Path], Log]
+Reader = Callable[[Path], FlightLog]
 
 READERS: Mapping[str, Reader] = {'.ulg': ulog.read, '.bin': dataflash.read, '.fdr': fdr.read}
 """What reads a log, by the ending that its name usually has."""
@@ -41,6 +41,6 @@ def ending(path: Path) -> str:
     return found or (path.suffix.lower() if path.suffix.lower() in READERS else '')
 
 
-def read(path: Path) -> Log:
+def read(path: Path) -> FlightLog:
     """Return the tables of a log. Raises OSError, and RecordingError for any other file."""
     return READERS[ending(path)](path)

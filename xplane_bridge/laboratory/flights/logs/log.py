@@ -82,7 +82,7 @@ class LogTable:
 
 
 @dataclass(slots=True)
-class Log:
+class FlightLog:
     """A log: its kind, its tables in the order of their names, and what of it is not read."""
 
     kind: str
@@ -100,7 +100,7 @@ class Log:
                     for stamps, _ in [next(table.blocks())]), default=0.0)
 
 
-class Series:
+class LoggedSeries:
     """Where the messages of one kind begin in a file, and how long they are at least."""
 
     def __init__(self, size: int) -> None:

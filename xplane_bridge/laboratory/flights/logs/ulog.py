@@ -33,16 +33,16 @@ from numpy.typing import NDArray
 
 from xplane_bridge.common.text import counted, printable
 from xplane_bridge.laboratory.flights.logs.log import (
+    FlightLog,
     load,
-    Log,
     LogColumn,
+    LoggedSeries,
     LogTable,
     LONGEST_ROW,
     MOST_COLUMNS,
     MOST_MESSAGES,
     MOST_TABLES,
     repeated,
-    Series,
     texts,
     unread,
 )
@@ -74,7 +74,7 @@ _NAME = re.compile(r'\w+\Z', re.ASCII)
 _TIME = 'timestamp'
 
 
-class _Field(NamedTuple):
+class _UlogField(NamedTuple):
     """A field of a format: ``elements`` of an array, 0 for one value."""
 
     kind: str
@@ -83,7 +83,7 @@ class _Field(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class _UlogLayout:
     """Columns of a message, and of each the field of the structure that it is in."""
 
     columns: tuple[LogColumn, ...]
@@ -92,25 +92,25 @@ class _Layout:
     longest: int
 
 
-def read(path: Path) -> Log:
+def read(path: Path) -> FlightLog:
     """
     Return the tables of a ULog: a topic each, its instances apart.
 
     Raises OSError, and RecordingError for what is none.
     """
-    return _Reading(load(path, MAGIC, KIND), path).log
+    return _UlogReading(load(path, MAGIC, KIND), path).log
 
 
-class _Reading:
+class _UlogReading:
 
     def __init__(self, data: bytes, path: Path) -> None:
-        self.log = Log(KIND)
+        self.log = FlightLog(KIND)
         self._data = data
-        self._formats: dict[str, tuple[_Field, ...]] = {}
-        self._layouts: dict[str, _Layout] = {}
-        self._tables: dict[tuple[str, _Layout], Series] = {}
+        self._formats: dict[str, tuple[_UlogField, ...]] = {}
+        self._layouts: dict[str, _UlogLayout] = {}
+        self._tables: dict[tuple[str, _UlogLayout], LoggedSeries] = {}
         # By number; None where the messages cannot be read.
-        self._subscribed: dict[int, tuple[Series, int] | None] = {}
+        self._subscribed: dict[int, tuple[LoggedSeries, int] | None] = {}
         self._asked = self._fields = 0
         self._appended: list[int] = []
         self._path = path
@@ -175,8 +175,8 @@ class _Reading:
         elif kind == _FORMAT:
             name, _, fields = body.decode(errors='replace').partition(':')
             self._formats[name] = tuple(
-                _Field(found[1], int(found[2] or 0), found[3]) if (found := _FIELD.match(text))
-                else _Field('', 0, text) for text in fields.split(';') if text)
+                _UlogField(found[1], int(found[2] or 0), found[3]) if (found := _FIELD.match(text))
+                else _UlogField('', 0, text) for text in fields.split(';') if text)
             # Another may have it within.
             self._layouts.clear()
         elif len(body) > 3:
@@ -211,10 +211,10 @@ class _Reading:
             return
         layout = self._layouts[name]
         series = self._tables.setdefault(
-            (f'{name}/{instance}' if instance else name, layout), Series(layout.size))
+            (f'{name}/{instance}' if instance else name, layout), LoggedSeries(layout.size))
         self._subscribed[number] = series, layout.longest
 
-    def _layout(self, name: str) -> _Layout:
+    def _layout(self, name: str) -> _UlogLayout:
         """Return the columns of a format. Raises ValueError if it cannot be one."""
         if not _NAME.match(name) or len(name) > MAX_NAME:
             raise ValueError('its name has other characters than letters, digits and _, or more '
@@ -232,17 +232,17 @@ class _Reading:
         names = [one.name for one in fields]
         if again := repeated(names):
             raise ValueError(f'its field {again} is there twice')
-        if _Field('uint64_t', 0, _TIME) not in fields:
+        if _UlogField('uint64_t', 0, _TIME) not in fields:
             raise ValueError(f'it has no field uint64_t {_TIME}')
         structure = np.dtype([
             (one.name, f'S{one.elements or 1}') if one.kind == 'char' else
             (one.name, _TYPES[one.kind], (one.elements,)) if one.elements else
             (one.name, _TYPES[one.kind]) for one in fields])
-        return _Layout(
+        return _UlogLayout(
             tuple(_column(one) for one in fields if one.name != _TIME), structure,
             structure.itemsize, longest)
 
-    def _flat(self, name: str, prefix: str, depth: int, count: list[int]) -> Iterator[_Field]:
+    def _flat(self, name: str, prefix: str, depth: int, count: list[int]) -> Iterator[_UlogField]:
         """Yield the fields of a format, with those of formats within it."""
         if depth > MAX_DEPTH:
             raise ValueError(f'expected at most {MAX_DEPTH} formats within each other')
@@ -267,12 +267,12 @@ class _Reading:
             for index in each:
                 if one.kind in _TYPES:
                     count[0] += 1
-                    yield _Field(one.kind, 0, f'{prefix}{one.name}{index}')
+                    yield _UlogField(one.kind, 0, f'{prefix}{one.name}{index}')
                 else:
                     yield from self._flat(
                         one.kind, f'{prefix}{one.name}{index}.', depth + 1, count)
 
-    def _table(self, name: str, layout: _Layout, series: Series) -> LogTable:
+    def _table(self, name: str, layout: _UlogLayout, series: LoggedSeries) -> LogTable:
         def blocks() -> Iterator[tuple[NDArray[np.float64], list[Any]]]:
             for rows in series.blocks(self._data, layout.structure):
                 yield 1e-6 * rows[_TIME], [
@@ -280,11 +280,11 @@ class _Reading:
         return LogTable(name, layout.columns, len(series.offsets), blocks)
 
 
-def _size(one: _Field) -> int:
+def _size(one: _UlogField) -> int:
     return (np.dtype(_TYPES[one.kind]).itemsize or 1) * (one.elements or 1)
 
 
-def _column(one: _Field) -> LogColumn:
+def _column(one: _UlogField) -> LogColumn:
     if one.kind == 'char':
         return LogColumn(one.name, 'str')
     kind = 'bool' if one.kind == 'bool' else np.dtype(_TYPES[one.kind]).name
