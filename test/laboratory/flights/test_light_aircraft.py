@@ -34,7 +34,7 @@ FOLDER = str(light_aircraft.FOLDER)
 THERE = ['--aircraft-path', FOLDER, '--altitude-msl', '600', '--airspeed', '16']
 
 
-@pytest.mark.parametrize('model', ['electric_trainer', 'flying_wing'])
+@pytest.mark.parametrize('model', ['electric_trainer', 'flying_wing', 'v_tail'])
 def test_steps_of_altitude_heading_and_airspeed_are_met(model):
     scenario = load(find('steps_light'))
     flight = flown(replace(

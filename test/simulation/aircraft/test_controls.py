@@ -30,6 +30,7 @@ from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.loading.controls import as_line
 from xplane_bridge.simulation.aircraft.model import Model
 from xplane_bridge.simulation.aircraft.plant import Plant
+from xplane_bridge.simulation.aircraft.sample import AIRFRAME_STATE
 from xplane_bridge.simulation.aircraft.state import KNOT
 from xplane_bridge.simulation.aircraft.studies.control_effects import Effect, own_effects, propose
 from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
@@ -59,14 +60,27 @@ def test_elevons_go_together_for_pitch_and_apart_for_roll():
     assert (model.get(LEFT), model.get(RIGHT)) == pytest.approx((-0.6, -1.0))
 
 
-def test_without_a_rudder_it_holds_its_trim_for_twenty_seconds():
-    aircraft = Aircraft('flying_wing', START, aircraft_path=WING)
+@pytest.mark.parametrize(('model', 'pair', 'apart'), [
+    ('flying_wing', 'elevon', 'aileron'), ('v_tail', 'ruddervator', 'rudder')])
+def test_it_holds_its_trim_for_twenty_seconds_and_shows_both_surfaces(model, pair, apart):
+    aircraft = Aircraft(model, START, aircraft_path=WING)
+    start = aircraft.state
     # Trim wheels hold what servos are commanded.
-    assert aircraft.state.elevator == 0.0
-    assert aircraft.state.elevator_trim > 0.2
-    assert aircraft.state.rudder == aircraft.state.rudder_trim == 0.0
+    assert start.elevator == start.rudder == 0.0
+    assert start.elevator_trim > 0.2
+    assert start.rudder_trim == pytest.approx(0.0, abs=0.02)
     aircraft.step(2400)
     assert aircraft.state.altitude_msl == pytest.approx(600.0, abs=0.1)
+    assert aircraft.state.tas == pytest.approx(start.tas, abs=0.02)
+    aircraft.set_controls(elevator=0.2, **{apart: 0.3})
+    aircraft.step(60)
+    left, right = (aircraft.property_value(f'fcs/{side}-{pair}-pos-rad')
+                   for side in ('left', 'right'))
+    shown = dict(zip(AIRFRAME_STATE, aircraft.sampler.airframe(), strict=False))
+    for name, expected in (('elevator', -0.5 * (left + right)), (apart, 0.5 * (left - right))):
+        assert expected > 0.1
+        assert getattr(aircraft.state, f'{name}_deflection') == pytest.approx(expected)
+        assert shown[f'{name}_deflection'] == pytest.approx(expected)
 
 
 def test_what_is_not_mapped_is_found_and_the_trim_says_a_mapping_that_works(unmapped):
