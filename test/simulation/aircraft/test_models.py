@@ -82,7 +82,7 @@ def test_a_gear_that_retracts_is_up_in_the_air(model, gear):
     ('nothing-alike', "no aircraft 'nothing-alike'; one of your own needs its folder"),
     ('', "no aircraft ''"),
     ('blank', 'JSBSim cannot load .*blank.xml: .*No metrics element'),
-    ('f104', 'JSBSim cannot run f104: .*systems/radar/range does not exist'),
+    ('f104', 'JSBSim cannot run .*f104.xml: .*systems/radar/range does not exist'),
     ('F450', 'F450 cannot be trimmed at .*accelerations left'),
 ])
 def test_what_does_not_fly_says_why(model, reason):

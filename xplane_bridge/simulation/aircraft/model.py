@@ -33,7 +33,7 @@ from xplane_bridge.simulation.aircraft.limits import clamp, MAX_SPEED
 from xplane_bridge.simulation.aircraft.loading import controls
 from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles, find, Origin
 from xplane_bridge.simulation.aircraft.loading.inert import inert, NOWHERE
-from xplane_bridge.simulation.aircraft.loading.load import import_jsbsim, load, one_line
+from xplane_bridge.simulation.aircraft.loading.load import heard, import_jsbsim, load, one_line
 from xplane_bridge.simulation.aircraft.loading.properties import Properties
 from xplane_bridge.simulation.aircraft.loading.renewal import Renewal
 from xplane_bridge.simulation.aircraft.loading.varied import varied
@@ -71,6 +71,8 @@ _INTEGRATORS = tuple(f'simulation/integrator/{order}/{motion}' for order in ('ra
                      for motion in ('rotational', 'translational'))
 # Passes in which surfaces reach their commands, at most (of 1/120 s; more of shorter ones), and
 # the change of an acceleration (m/s2, rad/s2) below which they have.
+# Moments of inertia, and their unit in JSBSim (kg m2).
+_MOMENTS, _SLUG_FT2 = ('ixx', 'iyy', 'izz'), 1.3558179
 _PASSES = 50
 _AT_REST = 1e-10
 
@@ -140,10 +142,9 @@ class Model:
                 *((f'{axis}dot-rad_sec2', 1.0) for axis in 'pqr')))
         self._find_engines()
         # JSBSim has no centre of gravity before its first initial conditions.
-        try:
+        with heard(jsbsim, self.loaded, self.files.file, 'run'):
             self.initialise()
-        except (jsbsim.BaseError, RuntimeError) as error:
-            raise ValueError(f'JSBSim cannot run {name}: {one_line(str(error))}') from error
+        self._check_mass()
         self.watch = AirframeWatch(self._fdm, dt)
         # What ended the last fly(), if something did.
         self.event: AirframeEvent | None = None
@@ -154,6 +155,15 @@ class Model:
             except ValueError as error:
                 raise ValueError(f'property_values: {error}') from error
         self.properties.are_written, self._outputs = False, outputs
+
+    def _check_mass(self) -> None:
+        """Raise ValueError for a mass or an inertia with which nothing can move."""
+        for name, where, factor, unit in (
+                ('mass', 'weight-lbs', POUND, 'kg'),
+                *((axis, f'{axis}-slugs_ft2', _SLUG_FT2, 'kg m2') for axis in _MOMENTS)):
+            if not (value := self.get(f'inertia/{where}') * factor) > 0.0:
+                raise ValueError(f'{self.files.file}: {name} is {value:.4g} {unit}: expected '
+                                 'above 0, from its mass_balance')
 
     def _find_engines(self) -> None:
         """Bind to the thrust and the propellers of engines, by their kinds."""
@@ -537,6 +547,6 @@ def check_plant(name: str, path: str, plant: Plant, dt: float) -> None:
 def _with_plant(jsbsim: Any, files: AircraftFiles, plant: Plant, dt: float,
                 outputs: bool) -> AircraftFiles:
     """Return the files that JSBSim loads instead."""
-    loaded = controls.mapped(files if outputs else inert(files), controls.read(files))
+    loaded = controls.mapped(inert(files, outputs=outputs), controls.read(files))
     return loaded if plant == AS_IN_ITS_FILE else varied(
         jsbsim, loaded, plant.values(), dt, files.file)

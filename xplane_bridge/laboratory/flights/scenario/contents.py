@@ -22,16 +22,11 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-import re
 
 from xplane_bridge.laboratory.control.policy.contents import Files
 from xplane_bridge.laboratory.sensors import specification
 from xplane_bridge.simulation.aircraft.loading import files as aircraft_files
 from xplane_bridge.simulation.aircraft.loading import parameter_file
-
-# An engine, a thruster or a system in another file.
-_NAMED = re.compile(r'<\w+\s[^>]*?\bfile\s*=\s*"([^"]+)"')
-_OWN_FOLDERS = ('Engines', 'engines', 'Systems', 'systems')
 
 
 def find_aircraft_files(model: str, aircraft_path: str = '') -> Files:
@@ -41,23 +36,16 @@ def find_aircraft_files(model: str, aircraft_path: str = '') -> Files:
         return {}
     try:
         where = aircraft_files.find(model, aircraft_path, Path(spec.origin).parent)
+        included = where.included()
     except ValueError:
         return {}
     folder = where.file.parent
     # Gains may be there too: they are asked for on their own.
     found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob('*'))
              if path.is_file() and path.suffix != '.yaml'}
-    places = (*(folder / name for name in _OWN_FOLDERS), where.engine, where.systems)
-    waiting = [where.file]
-    while waiting:
-        text = waiting.pop().read_text(errors='replace')
-        for name in _NAMED.findall(text):
-            for place in places:
-                path = place / f'{name.removesuffix(".xml")}.xml'
-                key = f'{place.name}/{path.name}'
-                if path.is_file() and key not in found:
-                    found[key] = path
-                    waiting.append(path)
+    for path in included:
+        if not path.is_relative_to(folder):
+            found.setdefault(f'{path.parent.name}/{path.name}', path)
     return found
 
 

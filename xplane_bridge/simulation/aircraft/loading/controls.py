@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 import re
 from tempfile import TemporaryDirectory
@@ -43,8 +42,12 @@ from xplane_bridge.common import plain_yaml
 from xplane_bridge.common.controls import FLOWN, LIMITS
 from xplane_bridge.common.fields import Declaration, FieldError, in_file, mapping, read_table
 from xplane_bridge.common.text import abbreviated
-from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles, CONTROLS_FILE
-from xplane_bridge.simulation.aircraft.loading.inert import copied, LARGEST_FILE
+from xplane_bridge.simulation.aircraft.loading.files import (
+    AircraftFiles,
+    CONTROLS_FILE,
+    LARGEST_FILE,
+)
+from xplane_bridge.simulation.aircraft.loading.inert import copied, moved
 
 Mixing = Mapping[str, Mapping[str, float]]
 """Of each control, the commands that go with it, and how far (-1..1 of its whole travel)."""
@@ -212,4 +215,4 @@ def mapped(files: AircraftFiles, mixing: Mixing) -> AircraftFiles:
                 _kept.popitem(last=False)
         _kept.move_to_end(key)
         folder = _kept[key]
-    return replace(files, aircraft=Path(folder.name), folder=(files.folder, folder))
+    return moved(files, folder)

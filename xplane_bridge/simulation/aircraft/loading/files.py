@@ -16,46 +16,52 @@
 Where the files of a JSBSim aircraft are: JSBSim's own, or those of a folder of the user.
 
 Such a folder is laid out as JSBSim's: <model>/<model>.xml, or aircraft/<model>/<model>.xml, with
-engines and systems in the folders engine and systems beside them or one level up, or, as JSBSim
-allows, in <model>/Engines and <model>/Systems. Without a folder engine, JSBSim's engines are used,
-and likewise its systems.
+engines and systems in the folders engine and systems beside them or one level up, or in
+<model>/Engines and <model>/Systems, or beside the file. Without a folder engine, JSBSim's engines
+are used, and likewise its systems. As FlightGear's, the file may have another name than its
+folder, if it is the only aircraft there; and the folder may be that of the aircraft itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 import os
 from pathlib import Path
 import re
+from xml.etree import ElementTree
 
 from xplane_bridge.common import plain_files
 
 CONTROLS_FILE = 'controls.yaml'
 """What moves an aircraft, beside its file: see controls.py."""
 
+LARGEST_FILE = 16 * 1024 * 1024
+"""Size of an aircraft's file, in bytes, beyond which it is refused."""
+
 _AIRCRAFT = 'aircraft'
-_REFERENCE = re.compile(r'\bfile\s*=\s*"([^"]+)"')
-_SYSTEM = re.compile(r'<system\s[^>]*file\s*=\s*"([^"]+)"')
 _OWN_SYSTEMS = ('Systems', 'systems')
-_OWN_ENGINES = ('Engines', 'engines')
+_OWN_ENGINES = ('Engines', 'engines', 'engine')
+_ENGINES = ('engine', 'engines', 'Engines')
+_OF_ENGINES = ('engine', 'thruster')
+# The root of an aircraft's file, which comments may precede.
+_ROOT = re.compile(rb'<fdm_config\b')
+_LONGEST_PREAMBLE = 64 * 1024
+_MOST_FILES = 500
 
 
 @dataclass(frozen=True, slots=True)
 class AircraftFiles:
-    """The folders of an aircraft's own file, of its engines and of its systems."""
+    """An aircraft's own file, and the folders of its engines and of its systems."""
 
     model: str
-    aircraft: Path
+    file: Path
     engine: Path
     systems: Path
     folder: object = None
     """Keeps a temporary folder for as long as somebody loads from it."""
-
-    @property
-    def file(self) -> Path:
-        """Return the file of the aircraft."""
-        return self.aircraft / self.model / f'{self.model}.xml'
 
     def text(self) -> str:
         """Return the text of its file, and of those of its systems."""
@@ -63,12 +69,74 @@ class AircraftFiles:
 
     def texts(self) -> list[str]:
         """Return the same, one for each file."""
-        text = self.file.read_text(errors='replace')
-        folders = [*(self.file.parent / name for name in _OWN_SYSTEMS), self.systems]
-        return [text, *(
-            place.read_text(errors='replace') for name in _SYSTEM.findall(text)
-            for place in (folder / f'{name.removesuffix(".xml")}.xml' for folder in folders)
-            if place.is_file())]
+        systems = (found for tag, name in _references(self.file) if tag == 'system'
+                   if (found := self.find(tag, name)) is not None)
+        return [file.read_text(errors='replace') for file in (self.file, *systems)]
+
+    def find(self, tag: str, name: str) -> Path | None:
+        """Return the file that an element of this tag names (``file=``), None if there is none."""
+        own = self.file.parent
+        # JSBSim does not look for engines beside the aircraft.
+        return _first(self.searched(tag), name) or _first((own,), name)
+
+    def searched(self, tag: str) -> tuple[Path, ...]:
+        """Return where JSBSim itself looks for the file of an element, in its order."""
+        own = self.file.parent
+        if tag in _OF_ENGINES:
+            return (*(own / name for name in _OWN_ENGINES), self.engine)
+        return (own, *(own / name for name in _OWN_SYSTEMS), self.systems)
+
+    def hidden(self) -> dict[str, str]:
+        """Return the whole paths of the files that JSBSim would not find in a copy, by name."""
+        return {name: str(found) for tag, name in _references(self.file)
+                if '..' in Path(name).parts or _first(self.searched(tag), name) is None
+                if (found := self.find(tag, name)) is not None}
+
+    def included(self) -> list[Path]:
+        """
+        Return its file, and all that these include, each once.
+
+        Raises ValueError where files include themselves.
+        """
+        found: list[Path] = []
+
+        def follow(file: Path, way: tuple[Path, ...]) -> None:
+            if file in way:
+                circle = ', '.join(one.name for one in (*way[way.index(file):], file))
+                raise ValueError(f'{self.file} includes files in a circle: {circle}')
+            if file in found:
+                return
+            if len(found) >= _MOST_FILES:
+                raise ValueError(f'{self.file} includes more than {_MOST_FILES} files')
+            found.append(file)
+            for tag, name in _references(file):
+                if (inside := self.find(tag, name)) is not None:
+                    follow(inside, (*way, file))
+
+        follow(self.file, ())
+        return found
+
+
+def _first(folders: Iterable[Path], name: str) -> Path | None:
+    return next((file for folder in folders if (
+        file := folder / f'{name.removesuffix(".xml")}.xml').is_file()), None)
+
+
+def _references(file: Path) -> tuple[tuple[str, str], ...]:
+    """Return the tags and names of the files that one includes; none if it is no XML."""
+    return _references_in(*_seen(str(file)))
+
+
+@lru_cache(maxsize=_MOST_FILES)
+def _references_in(path: str, changed: int, size: int) -> tuple[tuple[str, str], ...]:
+    """Return them of a file as it was ``changed`` last."""
+    with open(path, 'rb') as stream:
+        text = stream.read(LARGEST_FILE)
+    try:
+        return tuple((one.tag, one.attrib['file']) for one in ElementTree.fromstring(text).iter()
+                     if one.get('file'))
+    except ElementTree.ParseError:
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +149,10 @@ class Origin:
     def of(cls, files: AircraftFiles) -> Origin:
         """Return them: its own file, and all that these refer to."""
         own = files.file.parent
-        folders = [folder for folder in (
-            own, *(own / name for name in (*_OWN_ENGINES, *_OWN_SYSTEMS)), files.engine,
-            files.systems) if folder.is_dir()]
-        found = {files.file: None}
-        waiting = [files.file]
-        while waiting:
-            text = waiting.pop().read_text(errors='replace')
-            for name in _REFERENCE.findall(text):
-                for file in (folder / f'{name.removesuffix(".xml")}.xml' for folder in folders):
-                    if file not in found and file.is_file():
-                        found[file] = None
-                        waiting.append(file)
+        folders = dict.fromkeys(folder for folder in (
+            own, *files.searched('engine'), *files.searched('system')) if folder.is_dir())
         beside = filter(Path.is_file, [own / CONTROLS_FILE])
-        return cls(tuple(map(_seen, map(str, (*folders, *found, *beside)))))
+        return cls(tuple(map(_seen, map(str, (*folders, *files.included(), *beside)))))
 
     @property
     def is_current(self) -> bool:
@@ -117,18 +175,20 @@ def find(model: str, path: str, root: Path) -> AircraftFiles:
     Raises ValueError, which says what was expected where.
     """
     if not path:
-        if not _holds(root / _AIRCRAFT, model):
+        file = _file(root / _AIRCRAFT, model)
+        if file is None:
             raise ValueError(
                 f'JSBSim has no aircraft {model!r}{_similar(model, root / _AIRCRAFT)}; one of '
                 'your own needs its folder (aircraft_path)')
-        return AircraftFiles(model, root / _AIRCRAFT, root / 'engine', root / 'systems')
+        return AircraftFiles(model, file, root / 'engine', root / 'systems')
     given = plain_files.expanded(path).absolute()
     if not given.is_dir():
         raise ValueError(f'aircraft_path: {given} is not a folder')
     for folder in (given, given / _AIRCRAFT):
-        if _holds(folder, model):
-            return AircraftFiles(
-                model, folder, _beside(folder, 'engine', root), _beside(folder, 'systems', root))
+        if (file := _file(folder, model)) is not None:
+            near = file.parent.parent
+            return AircraftFiles(model, file, _beside(near, _ENGINES, root / 'engine'),
+                                 _beside(near, ('systems', 'Systems'), root / 'systems'))
     raise ValueError(
         f'aircraft_path: there is neither {model}/{model}.xml nor aircraft/{model}/{model}.xml in '
         f'{given}{_similar(model, given) or _similar(model, given / _AIRCRAFT)}')
@@ -152,18 +212,42 @@ def known(path: str, root: Path) -> dict[str, str]:
 def _names(folder: Path) -> list[str]:
     """Return the aircraft in a folder, in order."""
     return sorted(place.name for place in (folder.iterdir() if folder.is_dir() else ())
-                  if _holds(folder, place.name))
+                  if len(_aircraft_in(place)) == 1)
 
 
-def _holds(folder: Path, model: str) -> bool:
-    return bool(model) and (folder / model / f'{model}.xml').is_file()
+def _file(folder: Path, model: str) -> Path | None:
+    """Return the file of a model in a folder. Raises ValueError where it may be several."""
+    if not model:
+        return None
+    found = _aircraft_in(folder / model)
+    if len(found) > 1:
+        raise ValueError(
+            f'aircraft_path: {folder / model} has several aircraft, '
+            f'{", ".join(file.name for file in found)}: name one of them as the model, and that '
+            'folder as aircraft_path')
+    beside = folder / f'{model}.xml'
+    return found[0] if found else beside if _is_aircraft(beside) else None
 
 
-def _beside(folder: Path, name: str, root: Path) -> Path:
-    for near in (folder / name, folder.parent / name):
-        if near.is_dir():
-            return near
-    return root / name
+def _aircraft_in(folder: Path) -> list[Path]:
+    """Return the files of aircraft in a folder: that of its name, or else all."""
+    named = folder / f'{folder.name}.xml'
+    if named.is_file():
+        return [named]
+    return sorted(filter(_is_aircraft, folder.glob('*.xml'))) if folder.is_dir() else []
+
+
+def _is_aircraft(file: Path) -> bool:
+    if not file.is_file():
+        return False
+    with file.open('rb') as stream:
+        return bool(_ROOT.search(stream.read(_LONGEST_PREAMBLE)))
+
+
+def _beside(folder: Path, names: tuple[str, ...], otherwise: Path) -> Path:
+    """Return the first of these folders in a folder or above it."""
+    return next((near for place in (folder, folder.parent) for name in names
+                 if (near := place / name).is_dir()), otherwise)
 
 
 def _similar(model: str, folder: Path) -> str:

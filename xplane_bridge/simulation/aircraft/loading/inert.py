@@ -23,7 +23,7 @@ its outputs are disabled; so it gets a copy of the file without them.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 import os
 from pathlib import Path
@@ -32,10 +32,7 @@ import threading
 from xml.etree import ElementTree
 
 from xplane_bridge.common import plain_files
-from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles
-
-LARGEST_FILE = 16 * 1024 * 1024
-"""Size of an aircraft's file, in bytes, beyond which it is refused."""
+from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles, LARGEST_FILE
 
 NOWHERE = '/dev/null/none'
 """A folder in which nothing can be created, for what JSBSim writes into its current one."""
@@ -46,56 +43,72 @@ _OPENED = ('output', 'input')
 _MOST_KEPT = 8
 
 # None stands for a file without anything of the kind.
-_kept: OrderedDict[tuple[Path, bytes], TemporaryDirectory[str] | None] = OrderedDict()
+_Key = tuple[Path, bytes, tuple[str, ...], tuple[tuple[str, str], ...]]
+_kept: OrderedDict[_Key, TemporaryDirectory[str] | None] = OrderedDict()
 _lock = threading.Lock()
 
 
-def inert(files: AircraftFiles) -> AircraftFiles:
+def inert(files: AircraftFiles, *, outputs: bool = False) -> AircraftFiles:
     """
     Return the files of the same aircraft, without what JSBSim opens files and sockets for.
 
+    That stays with ``outputs``. Files that JSBSim would not find are named by their whole paths.
     Those given, if there is nothing of the kind. A copy is kept as long as the file's contents
-    stay. Raises ValueError for a file that is too large or no XML.
+    stay. Raises ValueError for a file that is too large or no XML, and for files that include
+    themselves, with which JSBSim would never be done.
     """
     with files.file.open('rb') as stream:
         text = stream.read(LARGEST_FILE + 1)
     if len(text) > LARGEST_FILE:
         raise ValueError(f'{files.file} has more than {LARGEST_FILE} bytes')
-    if not any(b'<' + name.encode() in text for name in _OPENED):
+    files.included()
+    hidden = files.hidden()
+    opened = () if outputs else _OPENED
+    if not hidden and not any(b'<' + name.encode() in text for name in opened):
         return files
-    key = files.file, text
+    key = files.file, text, opened, tuple(hidden.items())
     with _lock:
         if key not in _kept:
-            text_without = _without(text, files.file)
-            _kept[key] = None if text_without is None else copied(
-                files, {files.file.name: text_without})
+            changed = _changed(text, files.file, opened, hidden)
+            _kept[key] = None if changed is None else copied(files, {files.file.name: changed})
             while len(_kept) > _MOST_KEPT:
                 # The folder goes when nobody loads from it any more.
                 _kept.popitem(last=False)
         _kept.move_to_end(key)
         folder = _kept[key]
-    return files if folder is None else replace(files, aircraft=Path(folder.name), folder=folder)
+    return files if folder is None else moved(files, folder)
 
 
-def _without(text: bytes, file: Path) -> bytes | None:
-    """Return an aircraft's file without these elements, or None if it has none of them."""
+def _changed(text: bytes, file: Path, opened: Collection[str], hidden: Mapping[str, str],
+             ) -> bytes | None:
+    """Return an aircraft's file with these changes, or None if there is nothing to change."""
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise ValueError(f'{file} is no XML: {error}') from error
-    opened = [element for element in root if element.tag in _OPENED]
-    if not opened:
+    removed = [element for element in root if element.tag in opened]
+    if not removed and not hidden:
         return None
-    for element in opened:
+    for element in removed:
         root.remove(element)
-    without: bytes = ElementTree.tostring(root, encoding='utf-8', xml_declaration=True)
-    return without
+    for element in root.iter():
+        if (name := element.get('file')) in hidden:
+            element.set('file', hidden[name])
+    changed: bytes = ElementTree.tostring(root, encoding='utf-8', xml_declaration=True)
+    return changed
+
+
+def moved(files: AircraftFiles, folder: TemporaryDirectory[str]) -> AircraftFiles:
+    """Return the files of an aircraft whose copy is in this folder, which stays as long."""
+    return replace(
+        files, file=Path(folder.name) / files.file.parent.name / files.file.name,
+        folder=(files.folder, folder))
 
 
 def copied(files: AircraftFiles, written: Mapping[str, bytes]) -> TemporaryDirectory[str]:
     """Return a folder with these files by name, and links to all else beside the original."""
     folder: TemporaryDirectory[str] = TemporaryDirectory(prefix='xplane_bridge-aircraft-')
-    place = Path(folder.name) / files.model
+    place = Path(folder.name) / files.file.parent.name
     place.mkdir()
     for beside in files.file.parent.iterdir():
         if beside.name not in written:

@@ -14,9 +14,12 @@
 
 """Loading a model by JSBSim, and what it says where it cannot."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 import ctypes
 from importlib import import_module
 from pathlib import Path
+import re
 from typing import Any
 
 from xplane_bridge.common.optional import missing
@@ -25,6 +28,23 @@ from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles
 
 def load(jsbsim: Any, files: AircraftFiles, named: Path) -> Any:
     """Return a model loaded from its files. Raises ValueError with JSBSim's reason."""
+    with heard(jsbsim, files, named, 'load'):
+        fdm = jsbsim.FGFDMExec(None)
+        fdm.set_debug_level(0)
+        if not fdm.load_model_with_paths(
+                files.file.stem, str(files.file.parent), str(files.engine), str(files.systems),
+                False):
+            raise RuntimeError
+        return fdm
+
+
+@contextmanager
+def heard(jsbsim: Any, files: AircraftFiles, named: Path, what: str) -> Iterator[None]:
+    """
+    Raise ValueError with JSBSim's reason for what it cannot do (``what``) with a model.
+
+    ``named`` is the file that the user knows, ``files`` are those that JSBSim loads.
+    """
     said: list[str] = []
 
     class Listener(jsbsim.FGLogger):  # type: ignore[misc]
@@ -54,19 +74,18 @@ def load(jsbsim: Any, files: AircraftFiles, named: Path) -> Any:
     quiet, listener = _never_freed(jsbsim.get_logger()), Listener()
     jsbsim.set_logger(listener)
     try:
-        fdm = jsbsim.FGFDMExec(None)
-        fdm.set_debug_level(0)
-        if fdm.load_model_with_paths(
-                files.model, str(files.aircraft), str(files.engine), str(files.systems)):
-            return fdm
-        reason = ' '.join(said)
+        yield
+        return
     except (jsbsim.BaseError, RuntimeError) as error:
         # The second for names that cannot be properties.
-        reason = str(error)
+        reason = str(error) or ' '.join(said)
     finally:
         jsbsim.set_logger(quiet)
+    if files.file != named:
+        # The lines of a copy are others.
+        reason = re.sub(re.escape(str(files.file)) + r'(:\d+)?', str(named), reason)
     raise ValueError(
-        f'JSBSim cannot load {named}: '
+        f'JSBSim cannot {what} {named}: '
         f'{one_line(reason) or "it does not say why"}')
 
 

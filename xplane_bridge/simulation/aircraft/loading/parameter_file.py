@@ -67,11 +67,11 @@ def find_file(model: str, aircraft_path: str = '') -> Path | None:
     """
     Return the file for an aircraft of that name, or None if there is none.
 
-    For one's own aircraft it is <model>.yaml beside its <model>.xml; else that of this package.
+    For one's own aircraft it is <model>.yaml in its folder; else that of this package.
     """
     own = plain_files.expanded(aircraft_path)
     places = [own, own / 'aircraft'] if aircraft_path else []
-    files = [place / model / f'{model}.yaml' for place in places]
+    files = [place / f'{name}.yaml' for place in places for name in (f'{model}/{model}', model)]
     return next(filter(Path.is_file, (*files, _folder() / f'{model}.yaml')), None)
 
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 import re
@@ -42,9 +42,9 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from xplane_bridge.common.units import FOOT, POUND
-from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles
-from xplane_bridge.simulation.aircraft.loading.inert import copied, LARGEST_FILE
-from xplane_bridge.simulation.aircraft.loading.load import load, one_line
+from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles, LARGEST_FILE
+from xplane_bridge.simulation.aircraft.loading.inert import copied, moved
+from xplane_bridge.simulation.aircraft.loading.load import heard, load
 
 _INCH = FOOT / 12.0
 _LENGTHS = {'IN': _INCH, 'FT': FOOT, 'M': 1.0, 'CM': 0.01}
@@ -101,17 +101,15 @@ def varied(jsbsim: Any, files: AircraftFiles, values: Mapping[str, float], dt: f
                     kept.popitem(last=False)
         _kept.move_to_end(key)
         folder = _kept[key]
-    return replace(files, aircraft=Path(folder.name), folder=folder)
+    return moved(files, folder)
 
 
 def _weighed(jsbsim: Any, files: AircraftFiles, named: Path) -> _Usual:
     fdm = load(jsbsim, files, named)
     dt = float(fdm.get_delta_t())
-    try:
+    with heard(jsbsim, files, named, 'run'):
         # There is no centre of gravity before.
         fdm.run_ic()
-    except (jsbsim.BaseError, RuntimeError) as error:
-        raise ValueError(f'JSBSim cannot run {files.model}: {one_line(str(error))}') from error
     get = fdm.get_property_value
     x, y, z = (float(get(f'inertia/cg-{axis}-in')) for axis in 'xyz')
     return _Usual(get('inertia/weight-lbs'), get('inertia/empty-weight-lbs'), (x, y, z),
@@ -143,13 +141,11 @@ class _Varied:
 
     def files(self) -> dict[str, bytes]:
         """Return the files of the copy by their names: its own, and sections of it."""
-        return {f'{name}.xml': ElementTree.tostring(root, encoding='utf-8')
-                for name, root in ((self._files.model, self.root), *self._others.items())}
+        return {f'{name}.xml': ElementTree.tostring(root, encoding='utf-8') for name, root in (
+            (self._files.file.stem, self.root), *self._others.items())}
 
     def _sections(self, *names: str) -> list[Element]:
         """Return the sections of these names; one in another file becomes a file of the copy."""
-        own = self._files.file.parent
-        folders = (own, own / 'Systems', own / 'systems', self._files.systems)
         found = []
         for section in self.root:
             name = section.get('file', '').removesuffix('.xml')
@@ -159,10 +155,9 @@ class _Varied:
                 found.append(section)
             elif name in self._others:
                 found.append(self._others[name])
-            elif there := [file for folder in folders if (
-                    file := folder / f'{name}.xml').is_file()]:
+            elif there := self._files.find(section.tag, name):
                 changed = f'plant-{Path(name).name}'
-                self._others[changed] = ElementTree.parse(there[0]).getroot()
+                self._others[changed] = ElementTree.parse(there).getroot()
                 section.set('file', changed)
                 found.append(self._others[changed])
         return found
