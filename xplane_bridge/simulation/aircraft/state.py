@@ -207,7 +207,8 @@ class AircraftState(NamedTuple):
     the c172p shows -0.1 when centred, as its travel is uneven), *_deflection in rad with the same
     signs, for the aileron that of the left one, or of both if the model's aerodynamics know no
     left one; of elevons and ruddervators half their sum and half their difference, as files of
-    this package write it. wheels_on_ground has one value per wheel (nose, left, right). fuel is in kg per tank.
+    this package write it. wheels_on_ground has one value per wheel (nose, left, right). fuel is
+    in kg per tank.
     """
 
     time: float
