@@ -39,7 +39,8 @@ THERE = ['--aircraft-path', FOLDER, '--altitude-msl', '600', '--airspeed', '16']
 def test_steps_of_altitude_heading_and_airspeed_are_met(model, rounding):
     scenario = load(find('steps_light'))
     flight = flown(replace(
-        scenario, initial={**scenario.initial, 'model': model, 'aircraft_path': FOLDER}), rounding=rounding)
+        scenario, initial={**scenario.initial, 'model': model, 'aircraft_path': FOLDER}),
+        rounding=rounding)
     assert [one for one in flight.result().judgements if not one.passed] == []
     assert len(flight.result().judgements) == 7
 
