@@ -92,7 +92,7 @@ def _changed(text: bytes, file: Path, opened: Collection[str], hidden: Mapping[s
     for element in removed:
         root.remove(element)
     for element in root.iter():
-        if (name := element.get('file')) in hidden:
+        if (name := element.get('file', '')) in hidden:
             element.set('file', hidden[name])
     changed: bytes = ElementTree.tostring(root, encoding='utf-8', xml_declaration=True)
     return changed
