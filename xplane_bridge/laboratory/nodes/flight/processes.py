@@ -82,9 +82,9 @@ _PATIENCE = 4.7
 _LEAST_PATIENCE = 1.0
 # A recorder's last lines are copied after its end.
 _COPYING = 1.0
-# After what time the nodes are asked first what they have published, while a recorder ends, and
-# at most from one time to the next (s): each keeps ten of its answers for one without a processor.
-_TOLD_AFTER, _TOLD_EVERY = 0.05, 1.0
+# When the nodes are asked what they have published, after a recorder was told to end (s). Then
+# they say it once per second, as always: they keep ten messages for one that gets no processor.
+_TOLD_AFTER = (0.05, 0.2, 0.8)
 # Of the log, in which a process says why it ends (bytes).
 _LOG_END = 65536
 # What has been published must be in its file before the publishers end. They say within a second
@@ -182,15 +182,16 @@ class Processes:
         if tell is None:
             process.wait(patience)
             return
-        # It may have been too soon for who records: again and again.
+        # The first time may have been too soon for who records.
         deadline = time.monotonic() + patience
-        pause = _TOLD_AFTER
-        while process.wait(pause) is None and time.monotonic() < deadline:
-            pause = min(2.0 * pause, _TOLD_EVERY)
+        for pause in _TOLD_AFTER:
+            if process.wait(pause) is not None:
+                return
             tell()
             for other, its_patience in self._patience.items():
                 if not its_patience:
                     other.send(signal.SIGUSR1)
+        process.wait(deadline - time.monotonic())
 
     def _end(self) -> None:
         """
