@@ -32,8 +32,8 @@ _MAGIC = {ulog.MAGIC: '.ulg', dataflash.MAGIC: '.bin'}
 
 
 def ending(path: Path) -> str:
-    """Return the usual ending of a log of that kind, '' for a file that is none."""
-    if path.is_dir():
+    """Return the usual ending of a log of that kind, '' for a file that is none or not there."""
+    if path.is_dir() or not path.exists():
         return ''
     with plain_files.open_regular(path) as stream:
         head = stream.read(max(map(len, _MAGIC)))
