@@ -28,7 +28,7 @@ from xplane_bridge.common import optional
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {
     'asammdf', 'cma', 'distributed', 'foxglove-sdk', 'gymnasium', 'jsbsim', 'matplotlib', 'mcap',
-    'onnx', 'onnxruntime', 'pandas', 'pettingzoo', 'pint', 'pyarrow', 'pygeomag', 'rich',
+    'mcap-protobuf-support', 'onnx', 'onnxruntime', 'pandas', 'pettingzoo', 'pint', 'pyarrow', 'pygeomag', 'rich',
     'rosbags', 'scipy', 'wsproto'}
 
 
