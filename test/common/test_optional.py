@@ -28,8 +28,8 @@ from xplane_bridge.common import optional
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {
     'asammdf', 'cma', 'distributed', 'foxglove-sdk', 'gymnasium', 'jsbsim', 'matplotlib', 'mcap',
-    'mcap-protobuf-support', 'onnx', 'onnxruntime', 'pandas', 'pettingzoo', 'pint', 'pyarrow', 'pygeomag', 'rich',
-    'rosbags', 'scipy', 'wsproto'}
+    'mcap-protobuf-support', 'onnx', 'onnxruntime', 'pandas', 'pettingzoo', 'pint', 'pyarrow',
+    'pygeomag', 'rich', 'rosbags', 'scipy', 'wsproto'}
 
 
 def extras():
