@@ -62,6 +62,7 @@ def declination(latitude, longitude, altitude):
 
 
 def test_a_flight_in_core_has_altitude_above_sea_level_and_magnetic_heading(tmp_path):
+    pytest.importorskip('pygeomag', reason='pygeomag is not installed')
     stamps = [NOON, NOON + 0.25]
     found = written(tmp_path, [batch('flight', [0.0, 0.25], stamps, {
         'longitude': [8.5, 8.6], 'latitude': [47.25, 47.26], 'altitude': [500.0, 510.0],
@@ -79,6 +80,7 @@ def test_a_flight_in_core_has_altitude_above_sea_level_and_magnetic_heading(tmp_
 
 
 def test_a_recording_has_a_quaternion_of_other_axes(tmp_path):
+    pytest.importorskip('pygeomag', reason='pygeomag is not installed')
     # Right wing down 20 deg, nose up 10 deg, to the south-east.
     angles = np.radians([20.0, 10.0, 135.0])
     w, x, y, z = ned_frd_to_enu_flu(euler_to_quaternion(*angles))
@@ -104,6 +106,7 @@ def test_a_recording_has_a_quaternion_of_other_axes(tmp_path):
     (('POS', {'Lng': [8.0], 'Lat': [47.0], 'Alt': [304.8]}),
      ('ATT', {'Roll': [20.0], 'Pitch': [10.0], 'Yaw': [135.0]}))])
 def test_logs_have_altitude_above_sea_level(tmp_path, position, attitude):
+    pytest.importorskip('pygeomag', reason='pygeomag is not installed')
     found = written(tmp_path, [
         batch(position[0], [0.0], [30.0], position[1], ''),
         batch(attitude[0], [0.0], [30.0], attitude[1], 'deg')])
