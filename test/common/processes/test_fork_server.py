@@ -124,6 +124,22 @@ def test_a_signal_that_ends_it_is_a_negative_code(forks, program):
     process.stdout.close()
 
 
+def test_a_server_that_was_killed_is_begun_anew_and_too_much_is_refused(forks, program):
+    assert forks.serves(program, os.environ)
+    process = Supervised([str(program), 'waits'], subprocess.PIPE, forks=forks)
+    while process.stdout.readline() not in ('ready\n', ''):
+        pass
+    supervisor = int(Path(f'/proc/{process.pid}/stat').read_text().rpartition(')')[2].split()[1])
+    server = int(Path(f'/proc/{supervisor}/stat').read_text().rpartition(')')[2].split()[1])
+    os.kill(server, signal.SIGKILL)
+    # What it had forked ends with it, and says so.
+    assert process.wait(DEADLINE) == ABANDONED
+    process.stdout.close()
+    assert run(forks, program)[0] == 7
+    with pytest.raises(OSError, match='too long'):
+        run(forks, program, environment=os.environ | {'TOLD': '.' * 200_000})
+
+
 @pytest.mark.parametrize('begins', ['as a copy', 'by itself'])
 def test_all_end_with_the_process_that_started_them(program, begins):
     """Even if that is killed, and was forked itself."""

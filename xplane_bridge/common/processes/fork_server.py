@@ -28,6 +28,7 @@ import atexit
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 import ctypes
+import errno
 import gc
 from importlib import import_module
 import io
@@ -132,6 +133,10 @@ class ForkServer:
         except OSError:
             return False
         with self._lock:
+            # It says nothing: what can be read is its end.
+            if self._line is not None and select.select([self._line], [], [], 0.0)[0]:
+                self._line.close()
+                self._line = None
             if self._line is None:
                 self._begin()
         return _early(environment) == _early(self._environment)
@@ -159,7 +164,10 @@ class ForkServer:
         Raises OSError if there is no room for it.
         """
         assert self._line is not None
-        asked = json.dumps([list(arguments), os.getcwd(), dict(environment or os.environ)])
+        asked = json.dumps(
+            [list(arguments), os.getcwd(), dict(environment or os.environ)]).encode()
+        if len(asked) > _LARGEST:
+            raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
         status, told = os.pipe()
         given, read = [told], None
         if output == subprocess.PIPE:
@@ -171,7 +179,12 @@ class ForkServer:
         try:
             with self._lock:
                 socket.send_fds(
-                    self._line, [asked.encode()], [told, stdin, writing, *descriptors])
+                    self._line, [asked], [told, stdin, writing, *descriptors])
+        except OSError:
+            os.close(status)
+            if read is not None:
+                read.close()
+            raise
         finally:
             for one in given:
                 os.close(one)
@@ -213,10 +226,13 @@ def _serve(line: socket.socket, parent: int) -> NoReturn:
             asked, descriptors, _, _ = socket.recv_fds(line, _LARGEST, _DESCRIPTORS)
             if not asked:
                 break
-            if os.fork() == 0:
-                line.close()
-                os.close(watched)
-                _supervise(*json.loads(asked), *descriptors)
+            # Without room for another process who asked reads the end of its status; those that
+            # there are go on.
+            with suppress(OSError):
+                if os.fork() == 0:
+                    line.close()
+                    os.close(watched)
+                    _supervise(*json.loads(asked), *descriptors)
             for descriptor in descriptors:
                 os.close(descriptor)
     finally:
@@ -234,8 +250,7 @@ def _supervise(
         for descriptor, standard in ((stdin, 0), (output, 1), (output, 2)):
             os.dup2(descriptor, standard)
         os.close(stdin)
-        if output != stdin:
-            os.close(output)
+        os.close(output)
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(folder)
@@ -251,8 +266,7 @@ def _supervise(
 
 def _open_streams() -> None:
     """Have standard streams as an interpreter that has just begun."""
-    for name in ('stdin', 'stdout', 'stderr'):
-        number = ('stdin', 'stdout', 'stderr').index(name)
+    for number, name in enumerate(('stdin', 'stdout', 'stderr')):
         raw = io.FileIO(number, 'w' if number else 'r', closefd=False)
         stream = io.TextIOWrapper(
             io.BufferedWriter(raw) if number else io.BufferedReader(raw), encoding='utf-8',
