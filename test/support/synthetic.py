@@ -67,10 +67,11 @@ def response(a, b, controls, late=0):
     return np.array(x)
 
 
-def longitudinal(seconds=10.0, late=0, shape=pulses, aileron_lifts=0.0):
+def longitudinal(seconds=10.0, late=0, shape=pulses, aileron_lifts=0.0, lag=0.0):
     """
     Return a motion in which only the elevator acts, without noise, in a straight line.
 
+    The elevator follows with the time constant ``lag`` (s), or at once.
     If ``aileron_lifts`` (C_L_delta_a) is not 0, ailerons move too, and make lift but no roll.
     """
     times = np.arange(0.0, seconds, STEP)
@@ -86,11 +87,19 @@ def longitudinal(seconds=10.0, late=0, shape=pulses, aileron_lifts=0.0):
         [0.0, 1.0, 0.0]])
     b = np.array([[-lift * d['C_L_delta_e'], -lift * aileron_lifts],
                   [moment * d['C_m_delta_e'], 0.0], [0.0, 0.0]])
-    alpha, q, pitch = response(a, b, np.stack((elevator, aileron), axis=1), late).T
+    commands = np.stack((elevator, aileron), axis=1)
     acting = np.maximum(np.arange(len(times)) - late, 0)
+    if lag:
+        # The fourth state is where the elevator is.
+        a = np.block([[a, b[:, :1]], [np.zeros((1, 3)), np.full((1, 1), -1.0 / lag)]])
+        b = np.array([[0.0, row[1]] for row in b] + [[1.0 / lag, 0.0]])
+        alpha, q, pitch, surface = response(a, b, commands, late).T
+    else:
+        alpha, q, pitch = response(a, b, commands, late).T
+        surface = elevator[acting]
     acceleration = GRAVITY + PRESSURE / frame.mass * (
         d['C_L_alpha'] * alpha + d['C_L_q'] * reduced * q
-        + d['C_L_delta_e'] * elevator[acting] + aileron_lifts * aileron[acting])
+        + d['C_L_delta_e'] * surface + aileron_lifts * aileron[acting])
     zero = np.zeros(len(times))
     return motion(times, {
         'roll': zero, 'pitch': pitch, 'roll_rate': zero, 'pitch_rate': q, 'yaw_rate': zero,

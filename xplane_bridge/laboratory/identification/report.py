@@ -228,7 +228,10 @@ def _with_interval(one: Estimate) -> tuple[str, str]:
 def _delay(fit: Fit) -> str:
     value, two_sigma = fit.delay.value, 2.0 * fit.delay.deviation
     if fit.form.name != SPEED.name:
-        return f'; controls act {1e3 * value:.1f} ms late (2 sigma {1e3 * two_sigma:.1f} ms)'
+        follow = fit.lag.value > 0.0
+        return f'; controls act {1e3 * value:.1f} ms late (2 sigma {1e3 * two_sigma:.1f} ms)' + (
+            f' and follow with a time constant of {1e3 * fit.lag.value:.1f} ms '
+            f'(2 sigma {2e3 * fit.lag.deviation:.1f} ms)') * follow
     return f'; thrust has a time constant of {value:.2f} s (2 sigma {two_sigma:.2g} s)' * (
         'throttle' in fit.form.controls)
 
@@ -352,6 +355,8 @@ def _form_mapping(
         'density': float(found.motions[0]['density'].mean()),
         'delay': {'estimate': found.fit.delay.value,
                   'two_sigma': 2.0 * found.fit.delay.deviation, 'unit': 's'},
+        'lag': {'estimate': found.fit.lag.value,
+                'two_sigma': 2.0 * found.fit.lag.deviation, 'unit': 's'},
         'derivatives': derivatives,
         # Rows in the order of the derivatives.
         'covariance': found.fit.covariance.tolist(),

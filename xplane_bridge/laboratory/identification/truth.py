@@ -24,6 +24,7 @@ airspeed, which the speed of a propeller follows later.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 import math
 from typing import Any, NamedTuple
 
@@ -90,7 +91,14 @@ class ReferenceAircraft:
         self._spare, _ = in_steady_flight(
             model, altitude, airspeed, aircraft_path=aircraft_path,
             plant=plant.without_actuators())
-        self.airframe: Airframe = read_airframe(self._spare.model())
+        frame = read_airframe(self._spare.model())
+        # Engines that turn make a yawing moment of a pitch rate.
+        trimmed = bare(self._spare, ())
+        by_pitch_rate = trimmed.a[:, trimmed.index('states', 'pitch_rate')]
+        roll, yaw = (float(by_pitch_rate[trimmed.index('states', name)])
+                     for name in ('roll_rate', 'yaw_rate'))
+        self.airframe: Airframe = replace(
+            frame, angular_momentum=frame.i_zz * yaw - frame.i_xz * roll)
 
     def truth(self, reached: Mapping[str, tuple[float, float]] | None = None,
               surfaces: Collection[str] = ()) -> Truth:

@@ -61,8 +61,21 @@ def test_the_start_by_equation_error_is_near():
 def test_a_late_control_is_found():
     fit = estimated(LONGITUDINAL, [synthetic.longitudinal(late=1)])
     assert fit.delay.value == pytest.approx(synthetic.STEP, abs=2e-3)
+    assert fit.lag.value == 0.0
     for name, found in fit.derivatives.items():
         assert found.value == pytest.approx(synthetic.LONGITUDINAL[str(name)], rel=0.03), name
+
+
+@pytest.mark.parametrize('late', [0, 1], ids=['at once', 'late'])
+def test_a_surface_that_follows_its_command_is_found(late):
+    fit = estimated(LONGITUDINAL, [synthetic.longitudinal(lag=0.1, late=late)])
+    assert fit.lag.value == pytest.approx(0.1, rel=0.02)
+    assert fit.delay.value == pytest.approx(late * synthetic.STEP, abs=2e-3)
+    for name, found in fit.derivatives.items():
+        assert found.value == pytest.approx(synthetic.LONGITUDINAL[str(name)], rel=0.02), name
+    other = synthetic.longitudinal(lag=0.1, late=late, shape=synthetic.sweep)
+    measured, expected = foretold(fit, [other])
+    assert agreement(measured, expected).r_squared > 0.999
 
 
 @pytest.mark.parametrize('colour', [0.0, 0.7], ids=['white', 'coloured'])

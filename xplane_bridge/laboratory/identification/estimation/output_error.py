@@ -20,8 +20,9 @@ those measured, weighted by the variance of the residuals, which is estimated as
 Morelli, Aircraft System Identification, AIAA 2006, chapter 6; Jategaonkar, Flight Vehicle System
 Identification, 2nd ed., AIAA 2015, chapter 4.
 
-The controls may act later than they are reported: that delay is a parameter. Each manoeuvre has
-constants (C_L_0 ...) and an initial state of its own.
+The controls may act later than they are reported: that delay is a parameter. Where it is certain,
+so is a time constant with which surfaces follow their commands, if that explains the motion
+better. Each manoeuvre has constants (C_L_0 ...) and an initial state of its own.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from xplane_bridge.laboratory.identification.motion.equations import (
     CROSS,
     Derivative,
     flowing,
+    following,
     held_control,
     MAGNITUDE,
     middles,
@@ -106,8 +108,11 @@ _DAMPING, _MOST_DAMPING = 1e-4, 1e8
 _OWN_STEPS = 4
 # No sensor is better than that: a millionth of the unit, squared.
 _EXACT = 1e-12
-# Seconds that controls may be late by.
+# Seconds that controls may be late by, and the time constant of what moves them.
 _LATEST = 0.3
+# Surfaces follow their commands if a delay is so many standard deviations, and if that is more
+# likely by so much (the logarithm). Coloured residuals count as more samples than they are.
+_LATE, _LIKELIER = 4.0, 20.0
 
 
 class Estimate(NamedTuple):
@@ -127,6 +132,7 @@ class Fit:
     """
     What was estimated of a form: its derivatives and the ``delay`` of its controls (s).
 
+    ``lag`` is the time constant with which surfaces follow their commands (s), 0 if none is seen.
     ``constants`` (c,) and ``initial`` (s,) are those of each manoeuvre; ``outputs`` (n, outputs)
     what the estimate gives, ``residuals`` measured minus that, NaN where nothing was measured.
     ``covariance`` is that of the derivatives, in their order. ``whiteness`` is the correction of
@@ -144,6 +150,7 @@ class Fit:
     residuals: Sequence[Array]
     whiteness: Mapping[Derivative, float]
     beside: Mapping[Derivative, Estimate] = field(default_factory=dict)
+    lag: Estimate = Estimate(0.0, 0.0)
 
 
 class _Window:
@@ -170,21 +177,23 @@ class _Window:
         self.by_speed = (speed - speed[0])[:, None] * [
             BY_SPEED.get(coefficient, 0.0) for coefficient in form.coefficients]
 
-    def outputs(self, slopes: Array, constants: Array, initial: Array, delays: Array,
+    def outputs(self, slopes: Array, constants: Array, initial: Array, timing: Array,
                 more: Array | None = None) -> Array:
         """
         Return the outputs (n, batch, outputs) of a batch of parameters.
 
-        slopes (batch, c, s + controls), constants (batch, c), initial (batch, s), delays (batch,).
-        ``more`` (n, batch, c) is added to the coefficients.
+        slopes (batch, c, s + controls), constants (batch, c), initial (batch, s), timing
+        (batch, 2): delay and time constant of the controls. ``more`` (n, batch, c) is added to the
+        coefficients.
         """
         states = len(self.form.states)
         of_states, of_controls = slopes[..., :states], slopes[..., states:]
         # A simulator's motion follows its forces one step later; all of its steps, in order.
         parts = max(self.substeps, 1)
         held = self._controls(
-            self.held, delays,
-            lambda one, delay: held_control(self.times, one, delay + self.step, parts),
+            self.held, timing,
+            lambda one, delay, lag: held_control(
+                self.times, one, delay + self.step, parts, lag),
             lambda one: flowing(self.times, one, self.step, parts))
         a = np.einsum('tsc,pcj,tj->tpsj', self.k, of_states, middles(self.scales), optimize=True)
         c = constants + np.einsum('pcu,tpu->tpc', of_controls, held)
@@ -208,8 +217,7 @@ class _Window:
             x[at + 1] += push
         found = x[..., :states, 0]
         acting = self._controls(
-            self.controls, delays,
-            lambda one, delay: np.interp(self.times - delay, self.times, one),
+            self.controls, timing, self._acting,
             lambda one: one)
         force = self.f[:, None] * (
             constants[:, 0] + np.einsum('pj,tj,tpj->tp', of_states[:, 0], self.scales, found)
@@ -217,41 +225,56 @@ class _Window:
             + (0.0 if more is None else more[..., 0]))
         return np.concatenate((found, force[..., None]), axis=-1)
 
-    def _controls(self, controls: Sequence[Array], delays: Array,
-                  of: Callable[[Array, float], Array],
+    def _acting(self, control: Array, delay: float, lag: float) -> Array:
+        """Return a control at the times, as it acts."""
+        at = self.times - delay
+        if lag > 0.0:
+            # What follows in steps is on the mean half a step behind.
+            return following(self.times, control, at - 0.5 * self.step, lag)
+        found: Array = np.interp(at, self.times, control)
+        return found
+
+    def _controls(self, controls: Sequence[Array], timing: Array,
+                  of: Callable[[Array, float, float], Array],
                   of_flow: Callable[[Array], Array]) -> Array:
-        """Return the controls for each delay (n, batch, controls); the flow is never late."""
-        late = {delay: [of(one, delay) if acts else of_flow(one)
-                        for one, acts in zip(controls, self.acts, strict=True)]
-                for delay in set(delays.tolist())}
-        return np.array([late[delay] for delay in delays.tolist()]).transpose(2, 0, 1)
+        """Return the controls for each timing (n, batch, controls); the flow is never late."""
+        each = [(delay, lag) for delay, lag in timing.tolist()]
+        late = {one: [of(control, *one) if acts else of_flow(control)
+                      for control, acts in zip(controls, self.acts, strict=True)]
+                for one in set(each)}
+        return np.array([late[one] for one in each]).transpose(2, 0, 1)
 
 
 class _Problem:
     """All manoeuvres of a form, and the parameters as one vector."""
 
     def __init__(
-        self, form: ModelStructure, motions: Sequence[CheckedManoeuvre], step: float
+        self, form: ModelStructure, motions: Sequence[CheckedManoeuvre], step: float,
+        lags: bool = False,
     ) -> None:
-        self.form = form
+        self.form, self.lags = form, lags
         self.windows = [_Window(form, motion, step) for motion in motions]
         self.slopes = len(form.derivatives)
+        # After the slopes are the delay and the time constant of the controls.
+        self.timing = slice(self.slopes, self.slopes + 2)
         self.fixed = [at for at, name in enumerate(form.derivatives) if name in form.omitted]
+        if not lags:
+            self.fixed.append(self.slopes + 1)
         c = len(form.coefficients)
         self.own: list[slice] = []
-        at = self.slopes + 1
+        at = self.timing.stop
         for window in self.windows:
             self.own.append(slice(at, at + c + len(window.starts)))
             at = self.own[-1].stop
         self.size = at
 
-    def first(self, start: Regression, delay: float) -> Array:
+    def first(self, start: Regression, delay: float, lag: float = 0.0) -> Array:
         """Return the parameters of a regression."""
         theta = np.zeros(self.size)
         theta[:self.slopes] = [
             start.derivatives.get(name, 0.0) for name in self.form.derivatives]
         theta[self.fixed] = 0.0
-        theta[self.slopes] = delay
+        theta[self.timing] = delay, lag
         for window, own, constants in zip(self.windows, self.own, start.constants, strict=True):
             theta[own] = [*constants, *window.starts]
         return theta
@@ -268,7 +291,7 @@ class _Problem:
         c, own = len(self.form.coefficients), thetas[:, self.own[at]]
         return self.windows[at].outputs(
             thetas[:, :self.slopes].reshape(len(thetas), c, -1), own[:, :c], own[:, c:],
-            thetas[:, self.slopes])
+            thetas[:, self.timing])
 
     def every_output(self, theta: Array) -> list[Array]:
         """Return the outputs (n, outputs) of each manoeuvre."""
@@ -290,7 +313,7 @@ class _Problem:
             more = np.concatenate((np.zeros_like(more[:, :1]), more), axis=1)
             both = window.outputs(
                 slopes[None], own[None, :c], np.repeat(own[None, c:], more.shape[1], axis=0),
-                theta[self.slopes][None], more)
+                theta[self.timing][None], more)
             found.append((both[:, 1:] - both[:, :1]).transpose(0, 2, 1))
         return found
 
@@ -304,7 +327,7 @@ class _Problem:
         residuals, found = [], []
         steps = _STEP * np.maximum(np.abs(theta), self._usual())
         for at, window in enumerate(self.windows):
-            used = [*range(self.slopes + 1), *range(*self.own[at].indices(self.size))]
+            used = [*range(self.timing.stop), *range(*self.own[at].indices(self.size))]
             thetas = np.repeat(theta[None], len(used) + 1, axis=0)
             thetas[np.arange(len(used)) + 1, used] += steps[used]
             outputs = self.outputs(at, thetas)
@@ -339,10 +362,32 @@ def output_error(
     Raises IdentificationError where the search does not converge.
     """
     problem = _Problem(form, motions, step)
-    theta = problem.first(start, 0.0)
+    theta, residuals, slopes = _searched(problem, problem.first(start, 0.0))
+    information, _ = _normal(residuals, slopes, _variances(residuals))
+    delay = theta[problem.slopes]
+    if delay > _LATE * np.sqrt(np.linalg.pinv(information, hermitian=True)[(problem.slopes,) * 2]):
+        # To first order, delay and time constant together are that delay.
+        lagging = _Problem(form, motions, step, lags=True)
+        begun = theta.copy()
+        begun[lagging.timing] = 0.5 * delay
+        try:
+            found = _searched(lagging, begun)
+        except IdentificationError:
+            # A motion that such a model does not describe is described by the other one.
+            found = None
+        if found and found[0][lagging.slopes + 1] > 0.0 and (
+                _cost(residuals) - _cost(found[1]) > _LIKELIER):
+            problem, (theta, residuals, slopes) = lagging, found
+    return _fit(problem, theta, residuals, slopes, [
+        _Problem(form, other, step, problem.lags) for other in others], late)
+
+
+def _searched(problem: _Problem, theta: Array) -> tuple[Array, list[Array], list[Array]]:
+    """Return the most likely parameters, with residuals and slopes there."""
     damping = _DAMPING
     residuals, slopes = problem.sensitivities(theta)
     cost = _cost(residuals)
+    lowest = np.array([-_LATEST, 0.0])
     for _ in range(_MOST_STEPS):
         variances = _variances(residuals)
         information, gradient = _normal(residuals, slopes, variances)
@@ -353,7 +398,7 @@ def output_error(
             change = np.linalg.solve(
                 hessian + damping * np.eye(len(theta)), gradient / scale) / scale
             trial = theta + change
-            trial[problem.slopes] = min(max(trial[problem.slopes], -_LATEST), _LATEST)
+            trial[problem.timing] = np.clip(trial[problem.timing], lowest, _LATEST)
             attempt = problem.residuals(trial)
             reached = _cost(attempt)
             if reached <= cost + 1e-9 * abs(cost):
@@ -370,10 +415,9 @@ def output_error(
             break
     else:
         raise IdentificationError(
-            f'{form.name}: the output error does not converge: the model does not describe what '
-            f'was flown from {motions[0].times[0]:.1f} s on')
-    return _fit(problem, theta, residuals, slopes, [
-        _Problem(form, other, step) for other in others], late)
+            f'{problem.form.name}: the output error does not converge: the model does not '
+            f'describe what was flown from {problem.windows[0].times[0]:.1f} s on')
+    return theta, residuals, slopes
 
 
 def _fit(
@@ -405,7 +449,8 @@ def _fit(
         [theta[own][:c] for own in problem.own], [theta[own][c:] for own in problem.own],
         problem.every_output(theta), residuals,
         {name: float(correction[at]) for name, at in zip(names, free, strict=True)},
-        {form.derivatives[at]: estimates[at] for at in every if at not in free})
+        {form.derivatives[at]: estimates[at] for at in every if at not in free},
+        estimates[problem.slopes + 1] if problem.lags else Estimate(0.0, 0.0))
 
 
 def _known(residuals: list[Array]) -> list[Mask]:
@@ -487,10 +532,11 @@ def _adapted(
     fit: Fit, motions: Sequence[CheckedManoeuvre], step: float, constants: Sequence[Array]
 ) -> tuple[_Problem, Array]:
     """Return parameters of which only constants and initial states are those of manoeuvres."""
-    problem = _Problem(fit.form, motions, step)
+    problem = _Problem(fit.form, motions, step, fit.lag.value > 0.0)
     derivatives = {name: one.value for name, one in {**fit.derivatives, **fit.beside}.items()}
-    theta = problem.first(Regression(derivatives, constants, NO_COLLINEARITY), fit.delay.value)
-    own = slice(problem.slopes + 1, None)
+    theta = problem.first(
+        Regression(derivatives, constants, NO_COLLINEARITY), fit.delay.value, fit.lag.value)
+    own = slice(problem.timing.stop, None)
     for _ in range(_OWN_STEPS):
         residuals, slopes = problem.sensitivities(theta)
         information, gradient = _normal(residuals, slopes, _variances(residuals))

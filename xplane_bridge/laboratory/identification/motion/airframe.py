@@ -56,6 +56,9 @@ class Airframe:
     wing_area: float = _positive('of reference', 'm²')
     wing_span: float = _positive('of reference', 'm')
     chord: float = _positive('of reference, mean aerodynamic', 'm')
+    angular_momentum: float = declared(
+        0.0, 'of engines and propellers about the forward axis, + is clockwise from behind',
+        unit='kg m²/s')
 
     def length(self, rate: str) -> float:
         """Return the length (m) by which an angular rate is reduced."""
@@ -77,6 +80,6 @@ def load(path: str) -> Airframe:
 
 
 def read_airframe(model: Model) -> Airframe:
-    """Return the airframe of a simulated aircraft as it is loaded now."""
+    """Return the airframe of a simulated aircraft as it is loaded now, as if no engine ran."""
     return Airframe(**{
         name: model.get(node) * factor for name, (node, factor) in _PROPERTIES.items()})

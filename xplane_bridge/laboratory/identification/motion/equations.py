@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -252,7 +253,8 @@ def system(form: ModelStructure, motion: CheckedManoeuvre) -> System:
         e[:, 0] = GRAVITY * (np.cos(roll) * np.cos(pitch) * cos_a + np.sin(pitch) * sin_a) / (
             speed * cos_b) - np.tan(beta) * (p * cos_a + r * sin_a)
         k[:, 1, 1] = pressure * frame.chord / frame.i_yy
-        e[:, 1] = ((frame.i_zz - frame.i_xx) * p * r - frame.i_xz * (p * p - r * r)) / frame.i_yy
+        e[:, 1] = ((frame.i_zz - frame.i_xx) * p * r - frame.i_xz * (p * p - r * r)
+                   - frame.angular_momentum * r) / frame.i_yy
     else:
         n[:, 0, 1], n[:, 0, 2] = sin_a, -cos_a
         k[:, 0, 0] = pressure * cos_b / (frame.mass * speed)
@@ -264,7 +266,8 @@ def system(form: ModelStructure, motion: CheckedManoeuvre) -> System:
         k[:, 1:, 1:] = (pressure * frame.wing_span)[:, None, None] * inverse
         e[:, 1:] = np.stack((
             frame.i_xz * p * q - (frame.i_zz - frame.i_yy) * q * r,
-            -frame.i_xz * q * r - (frame.i_yy - frame.i_xx) * p * q), axis=1) @ inverse.T
+            -frame.i_xz * q * r - (frame.i_yy - frame.i_xx) * p * q
+            + frame.angular_momentum * q), axis=1) @ inverse.T
     kept = [whole.states.index(name) for name in form.states]
     return System(n[:, kept][:, :, kept], k[:, kept], e[:, kept], pressure / frame.mass)
 
@@ -340,11 +343,14 @@ def flowing(times: Array, values: Array, delay: float, parts: int = 1) -> Array:
     return found
 
 
-def held_control(times: Array, control: Array, delay: float, parts: int = 1) -> Array:
+def held_control(
+    times: Array, control: Array, delay: float, parts: int = 1, lag: float = 0.0
+) -> Array:
     """
     Return the mean of a control in each part of each interval, ``delay`` (s) after its report.
 
-    What is reported at a time was in force since the one before.
+    What is reported at a time was in force since the one before. With a ``lag`` it is what follows
+    that with such a time constant (s).
     """
     steps = np.diff(times)
     area = np.concatenate(((0.0,), np.cumsum(control[1:] * steps)))
@@ -352,7 +358,28 @@ def held_control(times: Array, control: Array, delay: float, parts: int = 1) -> 
     # Before the first time it was as there.
     late = np.interp(at - delay, times, area) + control[0] * np.minimum(
         at - delay - times[0], 0.0)
+    if lag > 0.0:
+        # The integral of y' = (u - y) / lag.
+        late -= lag * following(times, control, at - delay, lag)
     found: Array = np.diff(late) / np.diff(at)
+    return found
+
+
+def following(times: Array, control: Array, at: Array, lag: float) -> Array:
+    """
+    Return what follows a control with a time constant ``lag`` (s), at other times.
+
+    It begins as the control, and is where that was reported last after the last time.
+    """
+    steps = np.diff(times)
+    kept = np.exp(-steps / lag)
+    reached = np.array([*accumulate(
+        zip(kept.tolist(), control[1:].tolist(), strict=True),
+        lambda y, step: step[1] + (y - step[1]) * step[0], initial=float(control[0]))])
+    before = np.clip(np.searchsorted(times, at) - 1, 0, len(steps) - 1)
+    since = np.maximum(at - times[before], 0.0)
+    found: Array = control[before + 1] + (reached[before] - control[before + 1]) * np.exp(
+        -since / lag)
     return found
 
 
