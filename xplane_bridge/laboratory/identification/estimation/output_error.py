@@ -110,8 +110,9 @@ _OWN_STEPS = 4
 _EXACT = 1e-12
 # Seconds that controls may be late by, and the time constant of what moves them.
 _LATEST = 0.3
-# Surfaces follow their commands if a delay is so many standard deviations, and if that is more
-# likely by so much (the logarithm). Coloured residuals count as more samples than they are.
+# Surfaces follow their commands if the delay, and then the time constant, are so many standard
+# deviations, and if that is more likely by so much (the logarithm). Coloured residuals count as
+# more samples than they are.
 _LATE, _LIKELIER = 4.0, 20.0
 
 
@@ -363,23 +364,28 @@ def output_error(
     """
     problem = _Problem(form, motions, step)
     theta, residuals, slopes = _searched(problem, problem.first(start, 0.0))
-    information, _ = _normal(residuals, slopes, _variances(residuals))
-    delay = theta[problem.slopes]
-    if delay > _LATE * np.sqrt(np.linalg.pinv(information, hermitian=True)[(problem.slopes,) * 2]):
+    if _is_certain(theta, residuals, slopes, problem.timing.start):
         # To first order, delay and time constant together are that delay.
         lagging = _Problem(form, motions, step, lags=True)
         begun = theta.copy()
-        begun[lagging.timing] = 0.5 * delay
+        begun[lagging.timing] = 0.5 * theta[problem.timing.start]
         try:
             found = _searched(lagging, begun)
         except IdentificationError:
             # A motion that such a model does not describe is described by the other one.
             found = None
-        if found and found[0][lagging.slopes + 1] > 0.0 and (
+        if found and _is_certain(*found, lagging.timing.start + 1) and (
                 _cost(residuals) - _cost(found[1]) > _LIKELIER):
             problem, (theta, residuals, slopes) = lagging, found
     return _fit(problem, theta, residuals, slopes, [
         _Problem(form, other, step, problem.lags) for other in others], late)
+
+
+def _is_certain(theta: Array, residuals: list[Array], slopes: list[Array], at: int) -> bool:
+    """Return whether a parameter is certainly above 0."""
+    information, _ = _normal(residuals, slopes, _variances(residuals))
+    variance = np.linalg.pinv(information, hermitian=True)[at, at]
+    return bool(theta[at] > _LATE * np.sqrt(variance))
 
 
 def _searched(problem: _Problem, theta: Array) -> tuple[Array, list[Array], list[Array]]:
