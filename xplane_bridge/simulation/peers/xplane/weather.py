@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Datarefs of the weather: docs/wire/xplane_datarefs.md, rows 2.9 to 2.31.
+Datarefs of the weather: docs/wire/xplane_datarefs.md, rows 2.9 to 2.32.
 
 What is said of the air is what the aircraft flies in: wind, turbulence, temperature, pressure.
 Layers of wind and turbulence can be written, up to 11 under the old names and in 12 under
