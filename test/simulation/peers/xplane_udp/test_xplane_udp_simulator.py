@@ -241,7 +241,7 @@ def test_dref_writes_elements(world):
 @pytest.mark.parametrize('number', [1, -1, 7, 12_345, -98_765, 2 ** 24 + 1])
 def test_int_datarefs_are_written_as_float_or_as_int32(world, number):
     xplane = XPlane(world, 12)
-    name = 'sim/cockpit/radios/com1_freq_hz'
+    name = 'sim/cockpit/radios/nav1_freq_hz'
     as_int = b'DREF\0' + struct.pack('<i', number) + (name.encode() + b'\0').ljust(500)
     for request, expected in ((as_int, number), (dref(0.0, name), 0),
                               (dref(float(number), name), int(float32(number)))):
