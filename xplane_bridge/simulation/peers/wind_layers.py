@@ -78,7 +78,7 @@ class WindLayers:
         self.are_written = False
         self._written: tuple[WindLayer, ...] = ()
         self._in_effect: tuple[WindLayer, ...] = ()
-        self._due = 0.0
+        self._due = math.inf
         # The air that the first aircraft was given last.
         self._air: Weather | None = None
 

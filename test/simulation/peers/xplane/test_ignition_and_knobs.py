@@ -175,6 +175,7 @@ def test_names_of_10_khz_show_the_channel_and_tune_whole_ones(panel: Sim) -> Non
     ('radios/stby_com1_fine_up', RADIOS + 'com1_standby_frequency_hz', 11_897, 11_800),
     ('radios/stby_com1_coarse_down', RADIOS + 'com1_standby_frequency_hz', 11_830, 13_630),
     ('radios/stby_nav1_fine_up', RADIOS + 'nav1_standby_frequency_hz', 11_095, 11_000),
+    ('radios/stby_nav1_fine_down', RADIOS + 'nav1_standby_frequency_hz', 11_030, 11_025),
     ('radios/stby_nav2_coarse_up', RADIOS + 'nav2_standby_frequency_hz', 11_795, 10_895),
     ('radios/stby_adf1_ones_up', RADIOS + 'adf1_standby_frequency_hz', 409, 400),
     ('radios/stby_adf1_tens_down', RADIOS + 'adf1_standby_frequency_hz', 409, 499),

@@ -130,6 +130,7 @@ def test_what_else_changes_the_air_ends_the_layers() -> None:
     sim.put(REGION + 'update_immediately', 1)
     sim.put(REGION + 'wind_speed_msc', *[8.0] * 13)
     sim.aircraft.set_wind(0.0, 5.0)
+    assert sim.many(AIRCRAFT + 'wind_direction_degt') == pytest.approx([270.0] * 13)
     sim.run(0.1)
     assert sim.aircraft.wind == (0.0, 5.0, 0.0)
     assert sim.many(REGION + 'wind_direction_degt') == pytest.approx([270.0] * 13)
@@ -206,6 +207,8 @@ def test_turbulence_is_jsbsims(twelve: Sim, factor: float, at_20ft: float,
     low, *_, high = twelve.many(REGION + 'turbulence')
     assert low == pytest.approx(min(factor, 10.0))
     assert high == pytest.approx(severity / 0.6)
+    twelve.aircraft.set_turbulence(30.0, 7)
+    assert set(twelve.many(REGION + 'turbulence')) == {10.0}
 
 
 def test_temperatures_aloft_are_those_that_an_aircraft_meets_there(twelve: Sim) -> None:
@@ -221,6 +224,15 @@ def test_temperatures_aloft_are_those_that_an_aircraft_meets_there(twelve: Sim) 
             assert twelve.one(AIRCRAFT + 'temperature_ambient_deg_c') == pytest.approx(
                 expected, abs=0.1)
     assert aloft[0] == pytest.approx(twelve.one(REGION + 'sealevel_temperature_c'))
+
+
+def test_nobody_but_the_user_makes_the_weather_which_is_the_same_everywhere(twelve: Sim) -> None:
+    # Set by the user, static, and not real weather.
+    for name, value in ((REGION + 'weather_source', 0), (REGION + 'change_mode', 3),
+                        (REGION + 'variability_pct', 0.0), (OLD + 'use_real_weather_bool', 0),
+                        (OLD + 'has_real_weather_bool', 0)):
+        assert twelve.one(name) == value
+        assert not twelve.store.is_writable(name)
 
 
 def test_pressure_of_the_region_is_that_at_sea_level(twelve: Sim) -> None:
