@@ -26,10 +26,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 import math
+from typing import TypeAlias
 
 from xplane_bridge.simulation.aircraft.state import FOOT, KNOT
 from xplane_bridge.simulation.peers.world import VIEW_TYPES, World
 from xplane_bridge.simulation.peers.xplane.panel import BATTERIES, values_of
+
+# What each command does when it is pressed.
+_Presses: TypeAlias = dict[str, Callable[[], None]]
 
 ENGINE_COMMANDS = 8
 """Engines that have commands of their own."""
@@ -63,10 +67,7 @@ def knobs(world: World) -> dict[str, Button]:
     return {f'sim/{name}': Button(press) for name, press in commands.items()}
 
 
-Presses = dict[str, Callable[[], None]]
-
-
-def _communication(world: World) -> Presses:
+def _communication(world: World) -> _Presses:
     """Return what tunes COM 1 and 2, whose frequencies are in kHz."""
     def coarse(values: list[float], change: int) -> None:
         mhz, khz = divmod(int(values[0]), 1000)
@@ -79,7 +80,7 @@ def _communication(world: World) -> Presses:
             khz = (khz + change * step) % 1000
         values[0] = mhz * 1000 + khz
 
-    commands: Presses = {}
+    commands: _Presses = {}
     for n in (1, 2):
         name = f'{_RADIOS}com{n}_'
         standby = values_of(world, name + 'standby_frequency_hz_833')
@@ -94,7 +95,7 @@ def _communication(world: World) -> Presses:
     return commands
 
 
-def _navigation(world: World) -> Presses:
+def _navigation(world: World) -> _Presses:
     """Return what tunes NAV (10 kHz) and ADF (kHz), and their courses."""
     def coarse(values: list[float], change: int) -> None:
         mhz, rest = divmod(int(values[0]), 100)
@@ -104,7 +105,7 @@ def _navigation(world: World) -> Presses:
         mhz, rest = divmod(int(values[0]), 100)
         values[0] = mhz * 100 + (rest // 5 + change) * 5 % 100
 
-    commands: Presses = {}
+    commands: _Presses = {}
     for n in (1, 2):
         for radio in ('nav', 'adf'):
             name = f'{_RADIOS}{radio}{n}_'
@@ -127,7 +128,7 @@ def _navigation(world: World) -> Presses:
     return commands
 
 
-def _transponder(world: World) -> Presses:
+def _transponder(world: World) -> _Presses:
     """Return what turns the four octal digits of the transponder's code."""
     code = values_of(world, _RADIOS + 'transponder_code')
     return {f'transponder/transponder_{digit}_{way}': partial(
@@ -136,7 +137,7 @@ def _transponder(world: World) -> Presses:
             for way, change in (('up', 1), ('down', -1))}
 
 
-def _dials(world: World) -> Presses:
+def _dials(world: World) -> _Presses:
     """Return what turns the dials of the autopilot and of the altimeters."""
     def dial(name: str) -> list[float]:
         return values_of(world, _DIALS + name)
@@ -157,7 +158,7 @@ def _dials(world: World) -> Presses:
     def shown_heading() -> float:
         return (math.degrees(world.state.psi) + world.magnetic_variation_deg) % _ROUND
 
-    commands: Presses = {
+    commands: _Presses = {
         'autopilot/heading_sync': partial(set_to, heading, shown_heading),
         'autopilot/vertical_speed_sync': partial(
             set_to, climb, lambda: -world.state.v_down / FOOT * 60.0),
@@ -176,7 +177,7 @@ def _dials(world: World) -> Presses:
     return commands
 
 
-def _switches(world: World) -> Presses:
+def _switches(world: World) -> _Presses:
     """Return what turns switches on and off."""
     def switch(values: list[float], n: int, on: int) -> None:
         values[n] = on
