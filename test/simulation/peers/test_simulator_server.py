@@ -36,6 +36,7 @@ from xplane_bridge.simulation.peers.faults import Faults, SimulatorCrashError
 from xplane_bridge.simulation.peers.server import LastCommanded, running, SimulatedComputer
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xpc import XpcFrontend
+from xplane_bridge.simulation.peers.xplane_udp import XplaneUdpFrontend
 
 DEADLINE = 60.0
 CLIENT = ('127.0.0.1', 50000)
@@ -279,6 +280,44 @@ def test_a_restart_forgets_and_the_same_client_socket_goes_on(client):
         assert not server.call(lambda world: world.frozen(0))
         client.send(conn(client.getsockname()[1]))
         assert client.recv(4096) == b'CONF\0\0'
+
+
+def test_wind_and_ignition_of_a_client_over_a_real_socket(client):
+    frontend = XplaneUdpFrontend(kept_endpoint(), 12)
+    asked = ('sim/weather/aircraft/wind_now_speed_msc',
+             'sim/flightmodel2/engines/starter_is_running',
+             'sim/cockpit2/radios/actuators/com1_frequency_hz_833',
+             'sim/cockpit2/clock_timer/zulu_time_hours')
+    with running(frontend):
+        client.connect(frontend.endpoint.address)
+        for n, name in enumerate(asked):
+            client.send(b'RREF\0' + struct.pack('<ii400s', 60, n, name.encode()))
+        for name, value in (
+                ('sim/weather/region/update_immediately', 1.0),
+                *((f'sim/weather/region/wind_speed_msc[{n}]', 7.0) for n in range(13)),
+                ('sim/cockpit2/radios/actuators/com1_standby_frequency_hz_833', 118_005.0),
+                ('sim/cockpit2/engine/actuators/ignition_key[0]', 4.0)):
+            client.send(b'DREF\0' + struct.pack('<f500s', value, name.encode()))
+        client.send(b'CMND\0sim/radios/com1_standy_flip\0')
+        # The starter turns for a tenth of a second, the wind blows from the next step on.
+        most = dict.fromkeys(range(len(asked)), 0.0)
+        while most[0] < 6.999:
+            for n, value in struct.iter_unpack('<if', client.recv(4096)[5:]):
+                most[n] = max(most[n], value)
+    assert most == pytest.approx({0: 7.0, 1: 1.0, 2: 118_005.0, 3: 12.0}, abs=1e-3)
+
+
+def test_old_names_that_end_in_brackets_over_a_real_socket(client):
+    frontend = udp_frontend(xplane_version=11)
+    # It flies above the highest of three layers.
+    name = b'sim/weather/wind_speed_kt[2]'
+    with running(frontend) as server:
+        client.connect(frontend.endpoint.address)
+        client.send(b'DREF\0' + bytes((len(name),)) + name + struct.pack('<Bf', 1, 20.0))
+        client.send(getd(name.decode()))
+        assert client.recv(4096) == b'RESP\0\1' + struct.pack('<Bf', 1, 20.0)
+        assert server.call(lambda world: world.aircraft.wind) == pytest.approx(
+            (-20.0 * 1852.0 / 3600.0, 0.0, 0.0))
 
 
 def test_a_request_that_crashes_ends_the_server(client):

@@ -40,6 +40,7 @@ from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.simulation.aircraft.limits import check_finite, check_number, clamp, value_or
 from xplane_bridge.simulation.aircraft.loading.files import Origin
 from xplane_bridge.simulation.aircraft.loading.properties import Properties
+from xplane_bridge.simulation.aircraft.model import MAGNETOS_BOTH
 from xplane_bridge.simulation.aircraft.sample import DatarefState, Sampler
 from xplane_bridge.simulation.aircraft.state import AircraftState, KNOT
 from xplane_bridge.simulation.aircraft.terrain import is_wet
@@ -175,6 +176,21 @@ class Aircraft(Crashing, FlownInAir):
         return self._model.reader.tank_count
 
     @property
+    def retractable(self) -> bool:
+        """Return whether one of its wheels can be retracted."""
+        return self._model.retractable
+
+    @property
+    def magnetos(self) -> Mapping[int, int]:
+        """Return the magnetos of its piston engines by number: 0 off, 1 left, 2 right, 3 both."""
+        return self._cockpit.magnetos
+
+    @property
+    def starters(self) -> Mapping[int, bool]:
+        """Return whether the starters of its piston engines turn, by number."""
+        return self._cockpit.starters
+
+    @property
     def failed_engines(self) -> frozenset[int]:
         """Return the numbers of the engines that fail_engine has stopped."""
         return frozenset(self._cockpit.failed)
@@ -251,6 +267,18 @@ class Aircraft(Crashing, FlownInAir):
         check_number('tank', tank, self.tank_count)
         self._state = None
         self._model.set_fuel(tank, max(mass, 0.0))
+
+    def set_magnetos(self, engine: int, position: int) -> None:
+        """Turn the magnetos of an engine: 0 off to 3 both. Without effect if it has none."""
+        if engine in self.magnetos:
+            self._state = None
+            self._cockpit.set_magnetos(engine, min(max(position, 0), MAGNETOS_BOTH))
+
+    def set_starter(self, engine: int, on: bool) -> None:
+        """Let the starter of a piston engine turn it, or not. Without effect on other engines."""
+        if engine in self.starters:
+            self._state = None
+            self._cockpit.set_starter(engine, on)
 
     def fail_engine(self, engine: int | None = None) -> None:
         """Stop one engine (0..engine_count - 1) or all: no ignition, no fuel."""

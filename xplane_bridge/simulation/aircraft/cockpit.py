@@ -20,7 +20,7 @@ import math
 
 from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.simulation.aircraft.limits import check_finite, check_number, clamp
-from xplane_bridge.simulation.aircraft.model import Model
+from xplane_bridge.simulation.aircraft.model import MAGNETOS_BOTH, Model
 from xplane_bridge.simulation.aircraft.state import (
     AILERON_SIGN,
     AircraftState,
@@ -46,6 +46,7 @@ class Cockpit:
     """
     The controls of a model, all at 0 except mixtures, which are rich, and propellers, fine.
 
+    ``magnetos`` and ``starters`` are those of the piston engines, by their numbers.
     Values are clamped; what JSBSim does not keep itself is kept here.
     """
 
@@ -69,6 +70,8 @@ class Cockpit:
         self._set_speedbrake = setter('fcs/speedbrake-cmd-norm')
         self._set_brakes = tuple(
             (f'{side}_brake', setter(f'fcs/{side}-brake-cmd-norm')) for side in ('left', 'right'))
+        self.magnetos = dict.fromkeys(sorted(model.pistons), MAGNETOS_BOTH)
+        self.starters = dict.fromkeys(self.magnetos, False)
         self.failed: set[int] = set()
         # Throttles of failed engines that nothing else stops: what they are commanded meanwhile.
         self._cut: dict[int, float] = {}
@@ -128,6 +131,17 @@ class Cockpit:
         for name, to in self._set_brakes:
             to(max(self._brakes[name], parking))
 
+    def set_magnetos(self, engine: int, position: int) -> None:
+        """Turn the magnetos of a piston engine; those of a failed one give no spark."""
+        self.magnetos[engine] = position
+        if engine not in self.failed:
+            self._model.set_magnetos(engine, position)
+
+    def set_starter(self, engine: int, on: bool) -> None:
+        """Let the starter of a piston engine turn it, or not."""
+        self.starters[engine] = on
+        self._model.set_starter(engine, on)
+
     def fail(self, engine: int | None) -> None:
         """Stop one engine or all: no ignition, no fuel."""
         for n in self._numbers(engine):
@@ -151,6 +165,8 @@ class Cockpit:
                     self._model.start(n)
                 # Of several, JSBSim would look for a new steady state of the others too.
                 self._model.restart(n)
+                if n in self.magnetos:
+                    self._model.set_magnetos(n, self.magnetos[n])
 
     def set_failed(self, engines: bool | Sequence[int]) -> None:
         """Fail all engines, none, or those with these numbers, and restore the others."""

@@ -44,7 +44,7 @@ from xplane_bridge.simulation.aircraft.terrain import elevation_m
 
 # JSBSim's trim mode for all six degrees of freedom.
 _TRIM_FULL = 1
-_MAGNETOS_BOTH = 3
+MAGNETOS_BOTH = 3
 _RETRACTABLE = re.compile(r'<retractable>\s*1')
 _TRIMS = {'elevator': 'pitch', 'aileron': 'roll', 'rudder': 'yaw'}
 # Steps in which a piston engine and its propeller come to rest at a throttle, at most; how many
@@ -174,15 +174,16 @@ class Model:
         self._propellers = [
             node(f'propulsion/engine[{n}]/propeller-rpm').get_double_value for n in engines
             if self._has_node(f'propulsion/engine[{n}]/propeller-rpm')]
-        self.has_pistons = any(
-            self._has_node(f'propulsion/engine[{n}]/map-pa') for n in engines)
         # In each pass without time JSBSim resets these, and their spool begins to idle.
         self._turboprops = [
             n for n in engines if self._has_node(f'propulsion/engine[{n}]/n1')
             and self._has_node(f'propulsion/engine[{n}]/power-hp')]
+        # Piston engines: those with magnetos, which their starter must turn.
+        self.pistons = frozenset(
+            n for n in engines if self._has_node(f'propulsion/engine[{n}]/map-pa'))
         # Electric engines and rockets: they have nothing that could be started or stopped.
-        self.throttled = frozenset(n for n in engines if not any(
-            self._has_node(f'propulsion/engine[{n}]/{name}') for name in ('map-pa', 'n1')))
+        self.throttled = frozenset(n for n in engines if n not in self.pistons
+                                   and not self._has_node(f'propulsion/engine[{n}]/n1'))
 
     @property
     def is_renewable(self) -> bool:
@@ -209,6 +210,8 @@ class Model:
         self._seed(0)
         for engine in range(self.reader.engine_count):
             self._supply(engine, on=False)
+            if engine in self.pistons:
+                self.set_starter(engine, on=False)
 
     def _seed(self, seed: int) -> None:
         for generator in ('simulation', 'atmosphere'):
@@ -235,12 +238,12 @@ class Model:
     @property
     def has_governor(self) -> bool:
         """Return whether a propeller of a piston engine is kept at constant speed."""
-        return self.has_pistons and bool(self.get('propulsion/engine[0]/constant-speed-mode'))
+        return bool(self.pistons and self.get('propulsion/engine[0]/constant-speed-mode'))
 
     @property
     def runs_engines(self) -> bool:
         """Return whether engines come to rest here: in JSBSim's long steps they would not."""
-        return self.has_pistons or bool(self.throttled or self._turboprops)
+        return bool(self.pistons or self.throttled or self._turboprops)
 
     def has_trim(self, axis: str) -> bool:
         """Return whether it has a trim of elevator, aileron or rudder."""
@@ -388,7 +391,7 @@ class Model:
             # JSBSim's own steady state takes steps of half a second, in which the governor of a
             # propeller stalls the engine, and a light propeller is torn to any speed.
             if not at_once:
-                (self._run_engines if self.has_pistons else self._spin)()
+                (self._run_engines if self.pistons else self._spin)()
         elif self._thrust:
             self._fdm.get_propulsion().get_steady_state()
         spools = self._spools()
@@ -527,14 +530,25 @@ class Model:
         self._supply(engine, on=False)
         self.set(f'propulsion/engine[{engine}]/set-running', 0)
 
+    def set_magnetos(self, engine: int, position: int) -> None:
+        """Set the magnetos of a piston engine: 0 off, 1 left, 2 right, 3 both."""
+        self._command(engine, 'magneto', position)
+
+    def set_starter(self, engine: int, on: bool) -> None:
+        """Let the starter of a piston engine turn it, or not."""
+        self._command(engine, 'starter', int(on))
+
     def _supply(self, engine: int, on: bool) -> None:
         """Turn an engine's mixture, ignition and fuel on or off."""
+        if engine in self.pistons:
+            self.set_magnetos(engine, MAGNETOS_BOTH if on else 0)
+        elif self._has_node(f'propulsion/engine[{engine}]/n1'):
+            self._command(engine, 'cutoff', int(not on))
+
+    def _command(self, engine: int, name: str, value: int) -> None:
         # JSBSim writes a command for one kind of engine into the memory of any other kind.
         self.set('propulsion/active_engine', engine)
-        if self._has_node(f'propulsion/engine[{engine}]/map-pa'):
-            self.set('propulsion/magneto_cmd', _MAGNETOS_BOTH if on else 0)
-        elif self._has_node(f'propulsion/engine[{engine}]/n1'):
-            self.set('propulsion/cutoff_cmd', 0 if on else 1)
+        self.set(f'propulsion/{name}_cmd', value)
         self.set('propulsion/active_engine', -1)
 
 

@@ -94,7 +94,7 @@ def ways(model: Model) -> tuple[bool, ...]:
     That needs a throttle, and engines that bear JSBSim's long steps.
     """
     return (True, False) if (
-        model.reader.engine_count and (model.has_pistons or not model.runs_engines)
+        model.reader.engine_count and (model.pistons or not model.runs_engines)
         and not model.has_governor) else (False,)
 
 

@@ -141,6 +141,14 @@ class Weather:
     severity: int = 0
     shear: Shear | None = None
 
+    def wind_at(self, height: float) -> tuple[float, float]:
+        """Return the wind, north and east in m/s, with its shear at a height (m) above ground."""
+        north, east, _ = self.wind
+        if self.shear is None:
+            return north, east
+        share = self.shear.share(height)
+        return north + self.shear.north * share, east + self.shear.east * share
+
     def apply(self, model: Model) -> None:
         """Apply it to a model, but for the shear."""
         for name, value in zip(_AXES, self.wind, strict=True):
@@ -167,6 +175,11 @@ class FlownInAir:
     _weather = Weather()
     # Gusts with the way flown since each began (m), cosine and sine of the heading then.
     _gusts: tuple[tuple[Gust, float, float, float], ...] = ()
+
+    @property
+    def weather(self) -> Weather:
+        """Return its air, but for gusts."""
+        return self._weather
 
     @property
     def wind(self) -> tuple[float, float, float]:
@@ -220,14 +233,12 @@ class FlownInAir:
         height, speed = getter('position/h-agl-ft'), getter('velocities/vt-fps')
         winds = [setter(f'atmosphere/wind-{name}-fps') for name in _AXES[:2]]
         gusts = [setter(f'atmosphere/gust-{name}-fps') for name in _AXES]
-        north, east, _ = weather.wind
-        shear = weather.shear
 
         def before_step() -> None:
-            if shear is not None:
-                share = shear.share(height() * FOOT)
-                winds[0]((north + shear.north * share) / FOOT)
-                winds[1]((east + shear.east * share) / FOOT)
+            if weather.shear is not None:
+                north, east = weather.wind_at(height() * FOOT)
+                winds[0](north / FOOT)
+                winds[1](east / FOOT)
             if not self._gusts:
                 return
             felt, way, left = [0.0, 0.0, 0.0], speed() * FOOT * dt, []

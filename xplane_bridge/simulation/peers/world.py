@@ -41,6 +41,7 @@ from xplane_bridge.simulation.aircraft.geometry import (
 from xplane_bridge.simulation.aircraft.state import AircraftState
 from xplane_bridge.simulation.peers.flown import FlownAircraft
 from xplane_bridge.simulation.peers.traffic import formation, OtherAircraft
+from xplane_bridge.simulation.peers.wind_layers import WindLayers
 
 # An aircraft's motion along the axes of X-Plane's local frame.
 
@@ -104,9 +105,17 @@ THROTTLE_COUNT = 16
 THROTTLE_OVERRIDE_RELEASE = -2.0
 
 _MAX_SIM_SPEED = 16
+# X-Plane knows no leap years.
+DAYS_PER_YEAR = 365
+# 21 June, counted from 0 as X-Plane does.
+_MIDSUMMER = 171
 # The local frame's origin is on half degrees, so the nearest one is always within 40 km.
 _ORIGIN_STEP_DEG = 0.5
+_DEGREES_PER_HOUR, _HOUR = 15.0, 3600.0
 _ORIGIN_REACH = 50e3
+
+STEP_TIME = 0.1
+"""Seconds of holding that a command run once stands for."""
 
 OVERRIDES = (
     'override_joystick', 'override_joystick_pitch', 'override_joystick_roll',
@@ -155,19 +164,22 @@ class World:
         self.flight_time = 0.0
         self.network_time = 0.0
         self.frame_period = 0.0
-        self.zulu_time = zulu_time
+        self.zulu_time, self.zulu_date = zulu_time, _MIDSUMMER
+        self.wind_layers = WindLayers(self.flown)
         # How many aircraft TCAS shows, the user's among them.
         self.tcas_count = AIRCRAFT_COUNT
         self.planepath = [0] * AIRCRAFT_COUNT
         self.ai_autopilot = [0] * AIRCRAFT_COUNT
         self.overrides = dict.fromkeys(OVERRIDES, 0)
         self.lights = dict.fromkeys(LIGHTS, 0)
-        # Radios, dials and switches, which move nothing, by a name of dataref_panel.
+        # Radios, dials and switches, which move nothing, by a name of xplane/panel.py.
         self.settings: dict[str, list[float]] = {}
         self.view_type = VIEW_TYPES['cockpit']
         self.throttle_override = THROTTLE_OVERRIDE_RELEASE
         # Commands that are held down, and what each does in a given time.
         self.held: dict[str, Callable[[float], None]] = {}
+        # Starters that turn, and until when (simulated time in s).
+        self._cranked: dict[int, float] = {}
         self._handles = [0.0] * THROTTLE_COUNT
         self._throttle_use = [0.0] * THROTTLE_COUNT
         self._handles[:aircraft.engine_count] = aircraft.sampler.throttles()
@@ -196,11 +208,14 @@ class World:
         self.frame_period = 0.0 if self.paused else frame_seconds * self.sim_speed
         if self.frame_period == 0.0:
             return
-        for name in sorted(self.held):
-            self.held[name](frame_seconds)
+        if self.held or self._cranked:
+            self._hold_buttons(frame_seconds)
         self.total_running_time += self.frame_period
         self.flight_time += self.frame_period
-        self.zulu_time = (self.zulu_time + self.frame_period) % DAY
+        days, self.zulu_time = divmod(self.zulu_time + self.frame_period, DAY)
+        self.zulu_date = (self.zulu_date + int(days)) % DAYS_PER_YEAR
+        if self.wind_layers.are_written:
+            self.wind_layers.advance(self.total_running_time)
         if not self.frozen(0):
             self.aircraft.advance(self.frame_period)
         for n in range(1, len(self.flown)):
@@ -247,6 +262,20 @@ class World:
         for i in range(AIRCRAFT_COUNT) if n is None else (n,):
             self.planepath[i] = int(on)
 
+    @property
+    def local_time(self) -> tuple[int, float]:
+        """Return the local date, 0 on 1 January, and time in s: by nautical time zones."""
+        days, seconds = divmod(self.zulu_time + self._zone, DAY)
+        return (self.zulu_date + int(days)) % DAYS_PER_YEAR, seconds
+
+    def set_local_date(self, days: int) -> None:
+        """Set the local date, 0 on 1 January; the time of day stays."""
+        self.zulu_date = (days - int((self.zulu_time + self._zone) // DAY)) % DAYS_PER_YEAR
+
+    @property
+    def _zone(self) -> float:
+        return _HOUR * round(self.state.lon_deg / _DEGREES_PER_HOUR)
+
     def set_sim_speed(self, speed: int) -> None:
         """Set the time multiplier, 0 (stopped) to 16; other values are clamped."""
         self.sim_speed = min(max(int(speed), 0), _MAX_SIM_SPEED)
@@ -256,10 +285,25 @@ class World:
         for aircraft in self.flown:
             aircraft.reset()
         self._others, self._behind = self._make_others(), 0
+        self._cranked.clear()
         self.flight_time = 0.0
         self._handles[:self.aircraft.engine_count] = self.aircraft.sampler.throttles()
         self._apply_throttles()
         self._move_origin()
+
+    def crank(self, engine: int, seconds: float) -> None:
+        """Let the starter of an engine, if it has one, turn it for so long from now."""
+        if engine in self.aircraft.starters:
+            self._cranked[engine] = self.total_running_time + seconds
+            self.aircraft.set_starter(engine, on=True)
+
+    def _hold_buttons(self, seconds: float) -> None:
+        for name in sorted(self.held):
+            self.held[name](seconds)
+        for engine, until in tuple(self._cranked.items()):
+            if until <= self.total_running_time:
+                del self._cranked[engine]
+                self.aircraft.set_starter(engine, on=False)
 
     # Placing
 

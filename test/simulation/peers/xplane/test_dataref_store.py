@@ -22,50 +22,19 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
+from simulated_xplane import FRAME, Sim
+
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.geometry import XplaneLocalFrame
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.peers.world import World
-from xplane_bridge.simulation.peers.xplane.commands import Commands
 from xplane_bridge.simulation.peers.xplane.datarefs import DatarefStore
 from xplane_bridge.simulation.peers.xplane.entries import DatarefType
 
 P = 'sim/flightmodel/position/'
-FRAME = 1.0 / 60.0
 PARKED = Initial(parked=True, heading_deg=90.0)
 # The multiples of half a degree nearest to the home airfield: the local frame's origin.
 ORIGIN = (47.5, 8.5)
-
-
-class Sim:
-    """A world, its datarefs, and shorthands to read and fly them."""
-
-    def __init__(self, initial: Initial | None = None, version: int = 11,
-                 model: str = 'c172p') -> None:
-        """Start in the initial state."""
-        self.aircraft = Aircraft(model, initial)
-        self.world = World(self.aircraft)
-        self.store = DatarefStore(self.world, version)
-        self.commands = Commands(self.world)
-
-    def many(self, name: str) -> tuple[float, ...]:
-        """Return all values of a dataref that must exist."""
-        value = self.store.read(name)
-        assert value is not None, name
-        return value.values
-
-    def one(self, name: str) -> float:
-        """Return the first value."""
-        return self.many(name)[0]
-
-    def put(self, name: str, *values: float) -> None:
-        """Make a write that must succeed."""
-        assert self.store.write(name, values), name
-
-    def run(self, seconds: float) -> None:
-        """Let frames of 1/60 s pass."""
-        for _ in range(round(seconds / FRAME)):
-            self.world.advance(FRAME)
 
 
 @pytest.fixture
@@ -139,6 +108,22 @@ MAPPINGS = [
     ('sim/flightmodel/weight/m_total', 'inertia/weight-lbs', 0.453592, 0.0),
     ('sim/flightmodel/controls/flaprat', 'fcs/flap-pos-norm', 1.0, 0.0),
     ('sim/flightmodel2/gear/deploy_ratio', 'gear/gear-pos-norm', 1.0, 0.0),
+    ('sim/weather/temperature_le_c', 'propulsion/tat-c', 1.0, 0.0),
+    ('sim/weather/aircraft/temperature_leadingedge_deg_c', 'propulsion/tat-c', 1.0, 0.0),
+    ('sim/cockpit2/gauges/indicators/ground_speed_kt', 'velocities/vg-fps', 0.592484, 0.0),
+    ('sim/cockpit2/gauges/indicators/calibrated_airspeed_kts_pilot', 'velocities/vc-kts',
+     1.0, 0.0),
+    ('sim/cockpit2/engine/indicators/prop_speed_rsc', 'propulsion/engine/propeller-rpm',
+     0.10471976, 0.0),
+    ('sim/flightmodel/weight/m_fuel2', 'propulsion/tank[1]/contents-lbs', 0.453592, 0.0),
+    # To the tail, to the right, and up; the moments as the rates.
+    ('sim/flightmodel/forces/faxil_prop', 'forces/fbx-prop-lbs', -4.448222, 0.0),
+    ('sim/flightmodel/forces/faxil_aero', 'forces/fbx-aero-lbs', -4.448222, 0.0),
+    ('sim/flightmodel/forces/fside_aero', 'forces/fby-aero-lbs', 4.448222, 0.0),
+    ('sim/flightmodel/forces/fnrml_aero', 'forces/fbz-aero-lbs', -4.448222, 0.0),
+    ('sim/flightmodel/forces/L_aero', 'moments/l-aero-lbsft', 1.355818, 0.0),
+    ('sim/flightmodel/forces/M_total', 'moments/m-total-lbsft', 1.355818, 0.0),
+    ('sim/flightmodel/forces/N_prop', 'moments/n-prop-lbsft', 1.355818, 0.0),
 ]
 
 
@@ -429,6 +414,22 @@ def test_engine_arrays_have_16_elements_in_12() -> None:
     assert len(Sim(version=12).many('sim/flightmodel/engine/ENGN_thro')) == 16
 
 
+def test_aircraft_say_whether_their_gear_retracts() -> None:
+    for model, retracts in (('c172p', 0), ('c310', 1)):
+        assert Sim(PARKED, model=model).one('sim/aircraft/gear/acf_gear_retract') == retracts
+
+
+def test_the_ground_bears_a_parked_aircraft() -> None:
+    sim = Sim(PARKED)
+    weight = sim.one('sim/flightmodel/weight/m_total') * 9.80665
+    assert sim.one('sim/flightmodel/forces/fnrml_gear') == pytest.approx(weight, rel=0.02)
+    assert sim.one('sim/aircraft/overflow/acf_num_tanks') == 2
+    sim.put('sim/flightmodel/weight/m_fuel2', 12.0)
+    assert sim.many('sim/flightmodel/weight/m_fuel')[1] == pytest.approx(12.0)
+    sim.put('sim/flightmodel/weight/m_fuel3', 12.0)
+    assert sim.one('sim/flightmodel/weight/m_fuel3') == 0.0
+
+
 def test_unknown_version_is_refused() -> None:
     with pytest.raises(ValueError, match='version is 8'):
         DatarefStore(World(Aircraft()), 8)
@@ -508,6 +509,27 @@ def test_altimeter_follows_its_setting(sim: Sim) -> None:
         altitude, abs=5.0)
     sim.put(setting, -1.0)
     assert math.isfinite(sim.one(pilot))
+
+
+def test_trends_are_the_changes_of_what_is_shown(sim: Sim) -> None:
+    gauges = 'sim/cockpit2/gauges/indicators/'
+    sim.put('sim/joystick/yoke_pitch_ratio', -0.2)
+    sim.run(2.0)
+
+    def energy() -> float:
+        return (sim.one(P + 'elevation')
+                + sim.one(P + 'true_airspeed') ** 2 / 2.0 / sim.aircraft.state.gravity)
+
+    airspeed, height = sim.one(P + 'indicated_airspeed'), energy()
+    trend = sim.one(gauges + 'airspeed_acceleration_kts_sec_pilot')
+    total = sim.one(gauges + 'total_energy_fpm')
+    assert trend > 1.0
+    sim.run(0.1)
+    trend += sim.one(gauges + 'airspeed_acceleration_kts_sec_pilot')
+    total += sim.one(gauges + 'total_energy_fpm')
+    assert sim.one(P + 'indicated_airspeed') - airspeed == pytest.approx(0.05 * trend, rel=0.02)
+    assert (energy() - height) / 0.3048 == pytest.approx(
+        0.05 * total / 60.0, rel=0.02, abs=0.02)
 
 
 def test_gyros_show_the_attitude(turning: Sim) -> None:

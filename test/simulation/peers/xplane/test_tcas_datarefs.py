@@ -51,9 +51,10 @@ def many(store, name):
 
 def test_all_are_as_long_as_xplanes(store):
     names = [name for name in store.names if name.startswith(TARGETS)]
-    assert len(names) == 19
+    assert len(names) == 20
     for name in names:
-        assert len(many(store, name)) == (512 if name.endswith('flight_id') else 64), name
+        is_text = name.endswith(('flight_id', 'icao_type'))
+        assert len(many(store, name)) == (512 if is_text else 64), name
         assert not store.is_writable(name)
 
 
@@ -102,6 +103,14 @@ def test_addresses_have_24_bits_and_flight_ids_seven_letters(store):
     assert len(set(names[:20])) == 20
     assert all(name[7] == 0 and name[0] for name in names[:20])
     assert not any(map(any, names[20:]))
+
+
+def test_types_are_of_those_with_flight_models(store):
+    text = bytes(many(store, TARGETS + 'icao_type'))
+    assert text == b'C172\0\0\0\0' * 3 + bytes(8 * 61)
+    assert bytes(many(store, 'sim/aircraft/view/acf_ICAO')).startswith(b'C172\0')
+    assert many(store, 'sim/aircraft/view/acf_modeS_id')[0] == many(
+        store, TARGETS + 'modeS_id')[0]
 
 
 def test_wheels_are_on_the_ground_where_parked_and_others_end():

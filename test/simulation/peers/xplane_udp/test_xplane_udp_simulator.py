@@ -120,6 +120,17 @@ def test_array_element_and_whole_array(world):
     assert got[1] == world.throttle_handles[1]
 
 
+def test_names_that_end_in_brackets_are_no_elements(world):
+    xplane = XPlane(world, 11)
+    xplane.handle(dref(20.0, 'sim/weather/wind_speed_kt[1]'), CLIENT)
+    for n, name in enumerate(('wind_speed_kt', 'wind_speed_kt[0]', 'wind_speed_kt[1]')):
+        xplane.handle(rref(60, n, f'sim/weather/{name}'), CLIENT)
+    world.advance(1 / 60)
+    got = values(seconds(xplane)[0][0])
+    # It flies above all three layers.
+    assert got == pytest.approx({0: 0.0, 1: 0.0, 2: 20.0})
+
+
 @pytest.mark.parametrize('name', ['sim/no/such', 'sim/time/paused[1]', 'ENGN_thro[', ''])
 def test_unknown_dataref_is_met_with_silence(world, name):
     xplane = XPlane(world, 12)
@@ -230,7 +241,7 @@ def test_dref_writes_elements(world):
 @pytest.mark.parametrize('number', [1, -1, 7, 12_345, -98_765, 2 ** 24 + 1])
 def test_int_datarefs_are_written_as_float_or_as_int32(world, number):
     xplane = XPlane(world, 12)
-    name = 'sim/cockpit/radios/com1_freq_hz'
+    name = 'sim/cockpit/radios/nav1_freq_hz'
     as_int = b'DREF\0' + struct.pack('<i', number) + (name.encode() + b'\0').ljust(500)
     for request, expected in ((as_int, number), (dref(0.0, name), 0),
                               (dref(float(number), name), int(float32(number)))):

@@ -130,10 +130,10 @@ def linearize(spare: Spare, method: str = '', patient: bool = False) -> LinearMo
     if method != 'differences':
         try:
             model = spare.model()
-            if model.runs_engines and not model.has_pistons:
+            if model.runs_engines and not model.pistons:
                 raise _NotPossibleError("JSBSim's own trim does not bear electric engines, "
                                         'turboprops and rockets')
-            if model.has_pistons and not (patient and method):
+            if model.pistons and not (patient and method):
                 raise _NotPossibleError(
                     "JSBSim's linearization of a piston engine may take minutes")
             return _made(spare.name, 'jsbsim', state, point, *_by_jsbsim(model, point))

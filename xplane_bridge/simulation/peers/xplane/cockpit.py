@@ -23,18 +23,25 @@ are stored without effect, override_plane_ai_autopilot too: the other aircraft a
 yokes. Single surfaces (4.9) obey only with an override, as X-Plane overwrites them otherwise.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 import math
 
+from xplane_bridge.simulation.aircraft.model import MAGNETOS_BOTH
 from xplane_bridge.simulation.aircraft.state import AircraftState, EngineState
-from xplane_bridge.simulation.peers.world import OVERRIDES, World
-from xplane_bridge.simulation.peers.xplane.entries import DatarefTable, padded, Read, Write
+from xplane_bridge.simulation.peers.world import OVERRIDES, STEP_TIME, World
+from xplane_bridge.simulation.peers.xplane.entries import (
+    DatarefTable,
+    element,
+    padded,
+    Read,
+    Write,
+)
 from xplane_bridge.simulation.peers.xplane.units import INCH_OF_MERCURY, KELVIN, PSI
 
 _RPM = math.tau / 60.0
 _WHEELS = 10
-_TANKS = 9
+_TANKS, _NAMED_TANKS = 9, 3
 # What X-Plane's failure_enum calls "inoperative now".
 _FAILED = 6
 # Deflection that counts as the whole way of a control: that of the maps of PX4 and px4xplane
@@ -49,13 +56,17 @@ _DEFLECTED = {
 }
 _OVERRIDE_SINCE = {'override_forces': 10, 'override_toe_brakes': 11}
 
+# The key's position that turns the starter.
+_STARTING = 4
+
 C2 = 'sim/cockpit2/controls/'
+_ACTUATORS = 'sim/cockpit2/engine/actuators/'
 
 
 def add_cockpit(t: DatarefTable, world: World) -> None:
     """Add the user's aircraft: docs/wire/xplane_datarefs.md, section 4, and related ones."""
-    for add in (_surfaces, _deflections, _overrides, _gear_and_brakes, _throttles, _engines,
-                _fuel, _lights):
+    for add in (_surfaces, _deflections, _overrides, _gear_and_brakes, _throttles, _ignition,
+                _engines, _fuel, _lights):
         add(t, world)
 
 
@@ -150,7 +161,7 @@ def _gear_and_brakes(t: DatarefTable, world: World) -> None:
 def _throttles(t: DatarefTable, world: World) -> None:
     """Add throttles, mixture and propellers (4.10 to 4.14)."""
     aircraft, count = world.aircraft, t.engine_slots
-    engine, actuators = 'sim/flightmodel/engine/', 'sim/cockpit2/engine/actuators/'
+    engine, actuators = 'sim/flightmodel/engine/', _ACTUATORS
 
     def all_handles(value: float) -> None:
         world.set_throttle_handles([value] * count)
@@ -186,6 +197,33 @@ def _throttles(t: DatarefTable, world: World) -> None:
              lambda value: aircraft.set_controls(propeller=value))
 
 
+def _ignition(t: DatarefTable, world: World) -> None:
+    """Add magnetos and starters (4.33, 4.34); 0 for an engine that has none."""
+    aircraft, count = world.aircraft, t.engine_slots
+
+    def by_engine(known: Mapping[int, int]) -> list[int]:
+        return [int(known.get(n, 0)) for n in range(count)]
+
+    def keys() -> list[int]:
+        return by_engine({n: _STARTING if aircraft.starters[n] else position
+                          for n, position in aircraft.magnetos.items()})
+
+    def set_keys(values: Sequence[int]) -> None:
+        # An array is written as a whole: a key that stays there is not turned.
+        for n, (value, before) in enumerate(zip(values, keys(), strict=True)):
+            if value == _STARTING:
+                aircraft.set_magnetos(n, MAGNETOS_BOTH)
+                world.crank(n, STEP_TIME)
+            elif value != before:
+                aircraft.set_magnetos(n, value)
+
+    for name in ('sim/cockpit/engine/ignition_on', _ACTUATORS + 'ignition_on'):
+        t.ints(name, lambda: by_engine(aircraft.magnetos), set_keys)
+    t.ints(_ACTUATORS + 'ignition_key', keys, set_keys)
+    for name in (_ACTUATORS + 'starter_hit', 'sim/flightmodel2/engines/starter_is_running'):
+        t.ints(name, lambda: by_engine(aircraft.starters), since=11)
+
+
 def _engines(t: DatarefTable, world: World) -> None:  # noqa: C901 -- a table of readers
     """Add engine instruments, 0 where this kind of engine has none, and failures."""
     aircraft, count = world.aircraft, t.engine_slots
@@ -211,6 +249,8 @@ def _engines(t: DatarefTable, world: World) -> None:  # noqa: C901 -- a table of
     figures((old + 'ENGN_tacrad',), 'rpm', lambda rpm: rpm * _RPM)
     figures((new + 'prop_speed_rpm',), 'propeller_rpm')
     figures((old + 'POINT_tacrad',), 'propeller_rpm', lambda rpm: rpm * _RPM)
+    if t.version >= 12:
+        figures((new + 'prop_speed_rsc',), 'propeller_rpm', lambda rpm: rpm * _RPM)
     figures((old + 'ENGN_MPR', new + 'MPR_in_hg'), 'manifold_pressure',
             lambda pa: pa / INCH_OF_MERCURY)
     figures((new + 'power_watts',), 'power')
@@ -248,12 +288,19 @@ def _fuel(t: DatarefTable, world: World) -> None:
     def tanks() -> Sequence[float]:
         return padded(aircraft.state.fuel, _TANKS, 0.0)
 
-    def set_tanks(values: Sequence[float]) -> None:
-        for tank, mass in enumerate(values[:aircraft.tank_count]):
+    def set_tank(tank: int, mass: float) -> None:
+        if tank < aircraft.tank_count:
             aircraft.set_fuel(tank, mass)
+
+    def set_tanks(values: Sequence[float]) -> None:
+        for tank, mass in enumerate(values):
+            set_tank(tank, mass)
 
     t.floats('sim/flightmodel/weight/m_fuel', tanks, set_tanks)
     t.floats('sim/cockpit2/fuel/fuel_quantity', tanks)
+    for tank in range(_NAMED_TANKS):
+        t.float_(f'sim/flightmodel/weight/m_fuel{tank + 1}', element(tanks, tank),
+                 partial(set_tank, tank))
     t.float_('sim/flightmodel/weight/m_fuel_total', lambda: sum(aircraft.state.fuel))
     t.float_('sim/flightmodel/weight/m_total', lambda: aircraft.state.mass)
 

@@ -16,8 +16,9 @@
 X-Plane's datarefs of the simulated world: read and written by name, as one version has them.
 
 Only what is modelled exists: a name that X-Plane has but the model has no value for is unknown
-here, not made up. dataref_flight, dataref_cockpit and dataref_traffic list them with their
-meaning; dataref_panel has the settings of the panel, which stay as written and move nothing.
+here, not made up. flight.py, weather.py, clock.py, cockpit.py, traffic.py and tcas.py
+list them with their meaning; panel.py has the settings of the panel, which stay as written and
+move nothing.
 Several stores of different versions may share one world.
 """
 
@@ -28,12 +29,14 @@ from typing import Any, NamedTuple
 
 from xplane_bridge.simulation.peers.faults import SimulatorCrashError
 from xplane_bridge.simulation.peers.world import World
+from xplane_bridge.simulation.peers.xplane.clock import add_clock
 from xplane_bridge.simulation.peers.xplane.cockpit import add_cockpit
 from xplane_bridge.simulation.peers.xplane.entries import DatarefTable, DatarefType
 from xplane_bridge.simulation.peers.xplane.flight import add_flight
 from xplane_bridge.simulation.peers.xplane.panel import add_panel
 from xplane_bridge.simulation.peers.xplane.tcas import add_tcas
 from xplane_bridge.simulation.peers.xplane.traffic import add_traffic
+from xplane_bridge.simulation.peers.xplane.weather import add_weather
 
 XPLANE_VERSIONS = (9, 10, 11, 12)
 
@@ -70,7 +73,8 @@ class DatarefStore:
         self.world = world
         self.xplane_version = xplane_version
         table = DatarefTable(xplane_version)
-        for add in (add_flight, add_cockpit, add_panel, add_traffic, add_tcas):
+        for add in (add_flight, add_weather, add_clock, add_cockpit, add_panel, add_traffic,
+                    add_tcas):
             add(table, world)
         self._entries = table.entries
 

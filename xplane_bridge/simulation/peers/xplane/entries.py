@@ -122,10 +122,10 @@ class DatarefTable:
         self._add(type_, name, lambda: tuple(map(element, range(size))), None, since,
                   element=element)
 
-    def text(self, name: str, text: str, size: int) -> None:
+    def text(self, name: str, text: str, size: int, since: int = 9) -> None:
         """Add a byte array with a constant text, padded with NULs."""
         padded = tuple(text.encode('ascii', 'replace')[:size - 1].ljust(size, b'\0'))
-        self._add(DatarefType.BYTES, name, lambda: padded, None, 9)
+        self._add(DatarefType.BYTES, name, lambda: padded, None, since)
 
     def _add(self, type_: DatarefType, name: str, read: Callable[[], Any],
              write: Write | None, since: int, is_setting: bool = False,

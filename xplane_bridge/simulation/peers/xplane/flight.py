@@ -13,45 +13,48 @@
 # limitations under the License.
 
 """
-Datarefs of the flight: position, motion, air, weather and time, and how each is computed.
+Datarefs of the flight: position, motion, forces, air data and the model, and how each is computed.
 
 Meanings, units and signs follow docs/wire/xplane_datarefs.md, whose rows are cited as "1.41";
 types and writability follow Laminar's lists for 9.55, 10.41, 11 and 12. Where that page leaves a
 choice: beta has the textbook sign, + with the wind from the right (2.6);
-P, Q, R are body rates (1.36); Qstatic is the dynamic pressure in psf (2.19); wind_now_* is the
-velocity of the air, downwind, in m/s (2.23). The constant 9.80665 converts specific force to g.
+P, Q, R are body rates (1.36); Qstatic is the dynamic pressure in psf (2.19). The constant 9.80665
+converts specific force to g.
 
 Simplified: psi, theta, phi can be written while the aircraft is frozen (1.25), q while it is not
-(1.24); ground_speed is always 1, there is no replay.
+(1.24).
 """
 
 from functools import partial
 import math
 
-from xplane_bridge.common.fields import DAY
 from xplane_bridge.simulation.aircraft.geometry import quaternion_to_matrix
 from xplane_bridge.simulation.aircraft.state import AircraftState, FOOT, KNOT, STANDARD_GRAVITY
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xplane.entries import (
     DatarefTable,
-    DatarefType,
     element,
     padded,
     Read,
     replaced,
 )
-from xplane_bridge.simulation.peers.xplane.units import INCH_OF_MERCURY, KELVIN
 
 _PSF = 47.880258980
 _WHEELS = 10
 # Half a step of float32 below 360 degrees.
 _NORTH = 360.0 - 2.0 ** -16
 _INTERNAL_VERSION = {11: 115502, 12: 121001}
-_TAIL_NUMBER = b'N172XB'
 _ICAO_TYPES = {'c172p': 'C172'}
+_POUND_FORCE = 4.4482216152605
+_POUND_FOOT = _POUND_FORCE * FOOT
 
 P = 'sim/flightmodel/position/'
 P2 = 'sim/flightmodel2/position/'
+
+
+def icao_type(model: str) -> str:
+    """Return the type designator of a model; of one that has none here, its first letters."""
+    return _ICAO_TYPES.get(model, model.upper()[:4])
 
 
 def aircraft_path(model: str) -> str:
@@ -60,8 +63,8 @@ def aircraft_path(model: str) -> str:
 
 
 def add_flight(t: DatarefTable, world: World) -> None:
-    """Add docs/wire/xplane_datarefs.md, sections 1 to 3."""
-    for add in (_place, _motion, _air, _weather, _time):
+    """Add docs/wire/xplane_datarefs.md, section 1 and air data, and related ones."""
+    for add in (_place, _motion, _forces, _air, _model):
         add(t, world)
 
 
@@ -171,6 +174,20 @@ def _motion(t: DatarefTable, world: World) -> None:  # noqa: C901 -- a table of 
            lambda: padded(map(int, s().wheels_on_ground), _WHEELS, 0), since=11)
 
 
+def _forces(t: DatarefTable, world: World) -> None:
+    """Add forces and moments (1.49), which are looked up when they are asked for."""
+    def add(name: str, node: str, factor: float) -> None:
+        t.float_(f'sim/flightmodel/forces/{name}',
+                 lambda: world.aircraft.property_value(node) * factor)
+
+    for maker in ('aero', 'prop', 'gear'):
+        for name, axis, sign in (('faxil', 'x', -1.0), ('fside', 'y', 1.0), ('fnrml', 'z', -1.0)):
+            add(f'{name}_{maker}', f'forces/fb{axis}-{maker}-lbs', sign * _POUND_FORCE)
+    for maker in ('aero', 'prop', 'gear', 'total'):
+        for name in 'LMN':
+            add(f'{name}_{maker}', f'moments/{name.lower()}-{maker}-lbsft', _POUND_FOOT)
+
+
 def _air(t: DatarefTable, world: World) -> None:
     """Add air data (2.1 to 2.8, 2.19)."""
     def s() -> AircraftState:
@@ -188,66 +205,15 @@ def _air(t: DatarefTable, world: World) -> None:
     t.float_('sim/flightmodel/misc/Qstatic', lambda: s().qbar / _PSF)
 
 
-def _weather(t: DatarefTable, world: World) -> None:
-    """Add weather at the aircraft (2.9 to 2.25): 12 adds new names and keeps the old ones."""
-    def s() -> AircraftState:
-        return world.state
-
-    def wind_from() -> float:
-        return math.degrees(math.atan2(-s().wind_east, -s().wind_north)) % 360.0
-
-    def wind_speed() -> float:
-        return math.hypot(s().wind_north, s().wind_east)
-
-    old, new = 'sim/weather/', 'sim/weather/aircraft/'
-    t.float_(old + 'temperature_ambient_c', lambda: s().temperature - KELVIN)
-    t.float_(new + 'temperature_ambient_deg_c', lambda: s().temperature - KELVIN, since=12)
-    t.float_(old + 'temperature_sealevel_c', lambda: s().sea_level_temperature - KELVIN)
-    t.float_(old + 'barometer_current_inhg', lambda: s().static_pressure / INCH_OF_MERCURY)
-    t.float_(new + 'barometer_current_pas', lambda: s().static_pressure, since=12)
-    t.float_(old + 'barometer_sealevel_inhg', lambda: s().sea_level_pressure / INCH_OF_MERCURY)
-    t.float_(new + 'qnh_pas', lambda: s().sea_level_pressure, since=12)
-    t.float_(old + 'rho', lambda: s().density)
-    t.float_(old + 'sigma', lambda: s().density_ratio)
-    t.float_(old + 'wind_direction_degt', wind_from)
-    t.float_(new + 'wind_now_direction_degt', wind_from, since=12)
-    # In m/s despite its name (2.24).
-    t.float_(old + 'wind_speed_kt', wind_speed)
-    t.float_(new + 'wind_now_speed_msc', wind_speed, since=12)
-    for base, since in ((old, 9), (new, 12)):
-        for i, axis in enumerate('xyz'):
-            t.float_(base + f'wind_now_{axis}_msc', element(lambda: world.local.wind, i),
-                     since=since)
-        t.float_(base + 'gravity_mss', lambda: s().gravity, since=since)
-        t.float_(base + 'speed_sound_ms', lambda: s().speed_of_sound, since=since)
-
-
-def _time(t: DatarefTable, world: World) -> None:
-    """Add time and crashes (section 3), the version and the aircraft's name."""
-    def set_zulu(value: float) -> None:
-        world.zulu_time = value % DAY
-
-    def actual_speed() -> float:
-        return 0.0 if world.paused else float(world.sim_speed)
-
-    t.float_('sim/time/total_running_time_sec', lambda: world.total_running_time)
-    t.float_('sim/time/total_flight_time_sec', lambda: world.flight_time)
-    t.float_('sim/network/misc/network_time_sec', lambda: world.network_time)
-    t.float_('sim/time/zulu_time_sec', lambda: world.zulu_time, set_zulu)
-    t.int_('sim/time/paused', lambda: int(world.paused))
-    t.int_('sim/time/sim_speed', lambda: world.sim_speed, world.set_sim_speed)
-    t.float_('sim/time/sim_speed_actual', actual_speed, since=10)
-    t.float_('sim/time/sim_speed_actual_ogl', actual_speed, since=11)
-    t.int_('sim/time/ground_speed', lambda: 1)
-    t.float_('sim/time/ground_speed_flt', lambda: 1.0, since=11)
-    t.int_('sim/time/is_in_replay', lambda: 0, since=11)
+def _model(t: DatarefTable, world: World) -> None:
+    """Add crashes (3.14), the versions and the aircraft's names."""
     t.int_('sim/flightmodel2/misc/has_crashed', lambda: int(world.aircraft.crash is not None),
            since=10)
-    t.float_('sim/operation/misc/frame_rate_period', lambda: world.frame_period)
     t.int_('sim/version/xplane_internal_version', lambda: _INTERNAL_VERSION[t.version], since=11)
+    t.int_('sim/aircraft/gear/acf_gear_retract', lambda: int(world.aircraft.retractable))
+    t.int_('sim/aircraft/overflow/acf_num_tanks', lambda: world.aircraft.tank_count)
     model = world.aircraft.model
-    tail_number = world.settings.setdefault('acf_tailnum', list(_TAIL_NUMBER.ljust(40, b'\0')))
-    t.setting(DatarefType.BYTES, 'sim/aircraft/view/acf_tailnum', tail_number)
     t.text('sim/aircraft/view/acf_relative_path', aircraft_path(model), 512)
-    t.text('sim/aircraft/view/acf_ICAO', _ICAO_TYPES.get(model, model.upper()[:4]), 40)
+    t.text('sim/aircraft/view/acf_ICAO', icao_type(model), 40)
     t.text('sim/aircraft/view/acf_descrip', f'{model} (JSBSim)', 260)
+    t.text('sim/aircraft/view/acf_ui_name', model, 250, since=12)

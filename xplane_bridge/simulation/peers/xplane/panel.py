@@ -19,7 +19,7 @@ Instruments have no error and no lag; the altimeter follows its setting as a rea
 the autopilot's dials and switches are settings: they keep what is written and move nothing. At the
 start they are at 0, or at what an aircraft with its engines running may have: X-Plane's own start
 values depend on the aircraft. Names and types follow Laminar's lists; several names of one setting
-share it.
+share it. Commands turn some of them: knobs.py.
 """
 
 from functools import partial
@@ -27,7 +27,7 @@ import math
 from typing import NamedTuple
 
 from xplane_bridge.simulation.aircraft.state import AircraftState, FOOT, KNOT
-from xplane_bridge.simulation.peers.world import THROTTLE_COUNT, World
+from xplane_bridge.simulation.peers.world import THROTTLE_COUNT, VIEW_TYPES, World
 from xplane_bridge.simulation.peers.xplane.entries import DatarefTable, DatarefType, Read
 from xplane_bridge.simulation.peers.xplane.units import INCH_OF_MERCURY, KELVIN
 
@@ -36,6 +36,9 @@ _SCALE = 288.15 / 0.0065
 _EXPONENT = 0.190263
 _STANDARD_PRESSURE = 101_325.0
 _STANDARD_SETTING = 29.92
+_LAPSE_RATE, _GAS_CONSTANT = 0.0065, 287.05
+# No air that flows past, in m/s.
+_STANDING = 1.0
 # What X-Plane's autopilot_mode calls "flight director and servos on".
 _SERVOS = 2
 _TAIL_NUMBER = 'sim/aircraft/view/acf_tailnum'
@@ -45,9 +48,12 @@ _COCKPIT, _COCKPIT2 = 'sim/cockpit/', 'sim/cockpit2/'
 _GAUGES = 'sim/cockpit2/gauges/indicators/'
 _OLD_RADIOS, _RADIOS = 'sim/cockpit/radios/', 'sim/cockpit2/radios/actuators/'
 _OLD_DIALS, _DIALS = 'sim/cockpit/autopilot/', 'sim/cockpit2/autopilot/'
+BATTERIES = 'sim/cockpit2/electrical/battery_on'
 
 
 _PER_ENGINE = THROTTLE_COUNT
+# Of instrument lights a version has as many as X-Plane 12, or half of them.
+_LIGHTS = 32
 
 
 class _Setting(NamedTuple):
@@ -63,14 +69,21 @@ class _Setting(NamedTuple):
     size: int = 0
 
 
+def _frequency(radio: str, n: int, kind: str) -> tuple[str, str]:
+    """Return both names of a frequency, which is in use ('') or the standby's."""
+    old, new = ('stdby_', 'standby_') if kind else ('', '')
+    return f'{_OLD_RADIOS}{radio}{n}_{old}freq_hz', f'{_RADIOS}{radio}{n}_{new}frequency_hz'
+
+
 def _radios() -> list[_Setting]:
-    """Return frequencies in 10 kHz, those of ADF in kHz."""
-    settings = []
-    for radio, frequency in (('com', 12_190), ('nav', 11_030), ('adf', 400)):
-        for n in (1, 2):
-            for old, new in (('', ''), ('stdby_', 'standby_')):
-                settings.append(_Setting((f'{_OLD_RADIOS}{radio}{n}_{old}freq_hz',
-                                          f'{_RADIOS}{radio}{n}_{new}frequency_hz'), frequency))
+    """Return frequencies in kHz, those of navigation radios in 10 kHz; and power switches."""
+    settings = [_Setting((f'{_RADIOS}{radio}_power',), 1)
+                for radio in ('com1', 'com2', 'nav1', 'nav2', 'adf1', 'adf2', 'dme')]
+    for n in (1, 2):
+        for kind in ('', 'standby'):
+            settings += [_Setting((_frequency('com', n, kind)[1] + '_833',), 121_900),
+                         _Setting(_frequency('nav', n, kind), 11_030),
+                         _Setting(_frequency('adf', n, kind), 400)]
     return settings
 
 
@@ -81,6 +94,7 @@ _INTS = (
     _Setting((_COCKPIT + 'switches/HSI_selector', _RADIOS + 'HSI_source_select_pilot')),
     # 6 is COM 1.
     _Setting((_RADIOS + 'audio_com_selection',), 6),
+    _Setting((_RADIOS + 'dme_frequency_hz',), 11_030),
     _Setting((_OLD_DIALS + 'autopilot_mode', _DIALS + 'flight_director_mode')),
     _Setting((_OLD_DIALS + 'airspeed_is_mach', _DIALS + 'airspeed_is_mach')),
     _Setting((_DIALS + 'autothrottle_enabled',)),
@@ -105,6 +119,8 @@ _FLOATS = (
     _Setting(('sim/test/test_float',)),
     _Setting((_OLD_RADIOS + 'nav1_obs_degm', _RADIOS + 'nav1_obs_deg_mag_pilot')),
     _Setting((_OLD_RADIOS + 'nav2_obs_degm', _RADIOS + 'nav2_obs_deg_mag_pilot')),
+    _Setting((_RADIOS + 'hsi_obs_deg_mag_pilot',)),
+    _Setting((_RADIOS + 'hsi_obs_deg_mag_copilot',)),
     _Setting((_OLD_DIALS + 'heading_mag', _DIALS + 'heading_dial_deg_mag_pilot')),
     _Setting((_OLD_DIALS + 'heading_mag2', _DIALS + 'heading_dial_deg_mag_copilot')),
     _Setting((_OLD_DIALS + 'heading',)),
@@ -119,6 +135,7 @@ _FLOATS = (
     _Setting((_ALTIMETER + '2', _COCKPIT2 + 'gauges/actuators/barometer_setting_in_hg_copilot'),
              _STANDARD_SETTING),
     _Setting((_COCKPIT2 + 'switches/panel_brightness_ratio',), size=4),
+    _Setting((_COCKPIT2 + 'switches/instrument_brightness_ratio',), size=_LIGHTS),
     _Setting((_COCKPIT2 + 'engine/actuators/carb_heat_ratio',), size=_PER_ENGINE),
 )
 
@@ -127,24 +144,41 @@ _SINCE = {
     _RADIOS + 'transponder_mode': 10,
     _DIALS + 'airspeed_dial_kts': 11,
     _COCKPIT2 + 'controls/brake_fan_on': 11,
+    **{f'{_RADIOS}com{n}_{kind}frequency_hz_833': 10 for n in (1, 2) for kind in ('', 'standby_')},
 }
+
+
+_BY_NAME = {name: (setting, number) for settings, number in ((_INTS, int), (_FLOATS, float))
+            for setting in settings for name in setting.names}
+# One that is on, and others.
+_BATTERIES = [1, *([0] * 7)]
+
+
+def values_of(world: World, name: str) -> list[float]:
+    """Return the values of a setting, by one of its names: as written, or at the start."""
+    if name == BATTERIES:
+        return world.settings.setdefault(name, list(_BATTERIES))
+    setting, number = _BY_NAME[name]
+    return world.settings.setdefault(
+        setting.names[0], [number(setting.start)] * max(setting.size, 1))
 
 
 def add_panel(t: DatarefTable, world: World) -> None:
     """Add instruments and settings."""
-    for settings, scalar, array, number in (
-            (_INTS, DatarefType.INT, DatarefType.INT_ARRAY, int),
-            (_FLOATS, DatarefType.FLOAT, DatarefType.FLOAT_ARRAY, float)):
-        for setting in settings:
-            values = world.settings.setdefault(
-                setting.names[0], [number(setting.start)] * max(setting.size, 1))
-            for name in setting.names:
-                t.setting(array if setting.size else scalar, name, values, _SINCE.get(name, 9),
-                          t.engine_slots if setting.size == _PER_ENGINE else None)
-    # The older name is that of the first of eight batteries.
-    batteries = world.settings.setdefault('battery_on', [1, *([0] * 7)])
+    sizes = {_PER_ENGINE: t.engine_slots, _LIGHTS: _LIGHTS if t.version >= 12 else _LIGHTS // 2}
+    for name, (setting, number) in _BY_NAME.items():
+        scalar, array = (DatarefType.INT, DatarefType.INT_ARRAY) if number is int else (
+            DatarefType.FLOAT, DatarefType.FLOAT_ARRAY)
+        t.setting(array if setting.size else scalar, name, values_of(world, name),
+                  _SINCE.get(name, 9), sizes.get(setting.size))
+    for n in (1, 2):
+        for kind in ('', 'standby'):
+            _communication(t, world, *_frequency('com', n, kind))
+    # The oldest name is that of the first of eight batteries.
+    batteries = values_of(world, BATTERIES)
     t.setting(DatarefType.INT, _COCKPIT + 'electrical/battery_on', batteries)
-    t.setting(DatarefType.INT_ARRAY, _COCKPIT2 + 'electrical/battery_on', batteries)
+    for name in (BATTERIES, _COCKPIT + 'electrical/battery_array_on'):
+        t.setting(DatarefType.INT_ARRAY, name, batteries)
     tail_number = world.settings.setdefault(_TAIL_NUMBER, [*b'N172XB'.ljust(40, b'\0')])
     t.setting(DatarefType.BYTES, _TAIL_NUMBER, tail_number)
     _instruments(t, world)
@@ -152,6 +186,19 @@ def add_panel(t: DatarefTable, world: World) -> None:
     t.int_(_DIALS + 'servos_on', lambda: int(
         world.settings[_OLD_DIALS + 'autopilot_mode'][0] == _SERVOS))
     t.int_('sim/graphics/view/view_type', lambda: world.view_type)
+    t.int_('sim/graphics/view/view_is_external', lambda: int(
+        world.view_type == VIEW_TYPES['chase']))
+
+
+def _communication(t: DatarefTable, world: World, old: str, new: str) -> None:
+    """Add one frequency in 10 kHz, that of a channel of 25 kHz in full (4.35)."""
+    values = values_of(world, new + '_833')
+
+    def write(value: int) -> None:
+        values[0] = value * 10 + (5 if value % 10 in (2, 7) else 0)
+
+    for name in (old, new):
+        t.int_(name, lambda: int(values[0]) // 10, write)
 
 
 def _instruments(t: DatarefTable, world: World) -> None:
@@ -175,12 +222,35 @@ def _instruments(t: DatarefTable, world: World) -> None:
         t.float_(_GAUGES + f'mach_{pilot}', lambda: s().mach, since=11)
         t.float_(_GAUGES + f'ground_track_mag_{pilot}',
                  _magnetic(world, lambda: s().track), since=11)
+        t.float_(_GAUGES + f'calibrated_airspeed_kts_{pilot}', lambda: s().cas / KNOT, since=11)
+        t.float_(_GAUGES + f'airspeed_acceleration_kts_sec_{pilot}',
+                 lambda: _acceleration(s())[1] / KNOT, since=10)
+    for name in ('ground_speed_kt', 'ground_speed_kt_copilot'):
+        t.float_(_GAUGES + name, lambda: s().ground_speed / KNOT, since=12)
+    t.float_(_GAUGES + 'total_energy_fpm', lambda: (
+        -s().v_down + s().tas * _acceleration(s())[0] / s().gravity) / FOOT * 60.0, since=10)
     t.float_(_GAUGES + 'sideslip_degrees', lambda: math.degrees(s().beta))
     t.float_(_GAUGES + 'wind_speed_kts', lambda: math.hypot(
         s().wind_north, s().wind_east) / KNOT)
     t.float_(_GAUGES + 'wind_heading_deg_mag', _magnetic(world, lambda: math.atan2(
         -s().wind_east, -s().wind_north)))
     t.float_(_COCKPIT2 + 'temperature/outside_air_temp_degc', lambda: s().temperature - KELVIN)
+
+
+def _acceleration(s: AircraftState) -> tuple[float, float]:
+    """
+    Return the rates of the true and of the indicated airspeed, in m/s2.
+
+    In steady wind, and without compressibility: the latter is as the root of the density.
+    """
+    if s.tas < _STANDING:
+        return 0.0, 0.0
+    true = sum(a * (v - wind) for a, v, wind in (
+        (s.a_north, s.v_north, s.wind_north), (s.a_east, s.v_east, s.wind_east),
+        (s.a_down, s.v_down, s.wind_down))) / s.tas
+    # Of the density, in a standard atmosphere, by the height.
+    thinning = (s.gravity / _GAS_CONSTANT - _LAPSE_RATE) / s.temperature
+    return true, s.cas * (true / s.tas + thinning * s.v_down / 2.0)
 
 
 def _attitude(t: DatarefTable, world: World) -> None:

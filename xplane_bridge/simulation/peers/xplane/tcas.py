@@ -28,6 +28,7 @@ from xplane_bridge.simulation.aircraft.state import AircraftState
 from xplane_bridge.simulation.peers.flown import FlownAircraft
 from xplane_bridge.simulation.peers.world import Other, World
 from xplane_bridge.simulation.peers.xplane.entries import DatarefTable, DatarefType
+from xplane_bridge.simulation.peers.xplane.flight import icao_type
 
 TARGET_COUNT = 64
 _TEXT_SIZE = 8
@@ -41,7 +42,7 @@ _MODE_S_STEP = 0x1357
 _FEET_PER_MINUTE = 60.0 / FOOT
 
 
-def add_tcas(t: DatarefTable, world: World) -> None:
+def add_tcas(t: DatarefTable, world: World) -> None:  # noqa: C901 -- a table of readers
     """Add what X-Plane says of all targets."""
     def state(n: int) -> AircraftState | Other:
         return world.others[n - 1] if n else world.state
@@ -69,6 +70,7 @@ def add_tcas(t: DatarefTable, world: World) -> None:
         return math.degrees(math.atan2(-down, math.hypot(north, east)))
 
     t.int_('sim/operation/override/override_TCAS', lambda: 0, since=_FIRST_VERSION)
+    t.int_('sim/aircraft/view/acf_modeS_id', partial(mode_s_id, 0), since=_FIRST_VERSION)
     t.int_('sim/cockpit2/tcas/indicators/tcas_num_acf', lambda: world.tcas_count,
            since=_FIRST_VERSION)
     floats: dict[str, Callable[[int], float]] = {
@@ -93,8 +95,9 @@ def add_tcas(t: DatarefTable, world: World) -> None:
             _POSITION + 'weight_on_wheels', on_wheels)):
         t.each(DatarefType.INT_ARRAY, name, TARGET_COUNT, _or_empty(world, read, 0),
                since=_FIRST_VERSION)
-    t.each(DatarefType.BYTES, _TARGETS + 'flight_id', TARGET_COUNT * _TEXT_SIZE,
-           partial(_letter, world), since=_FIRST_VERSION)
+    for name, text in (('flight_id', flight_id), ('icao_type', partial(_icao_type, world))):
+        t.each(DatarefType.BYTES, _TARGETS + name, TARGET_COUNT * _TEXT_SIZE,
+               partial(_letter, world, text), since=_FIRST_VERSION)
 
 
 def mode_s_id(n: int) -> int:
@@ -107,10 +110,15 @@ def flight_id(n: int) -> str:
     return f'N{100 + n}XB'
 
 
-def _letter(world: World, place: int) -> int:
-    """Return one byte of the flight IDs, which have eight each; the last is a NUL."""
+def _icao_type(world: World, n: int) -> str:
+    """Return the type of aircraft n; the others without a flight model have none."""
+    return icao_type(world.flown[n].model) if n < len(world.flown) else ''
+
+
+def _letter(world: World, text: Callable[[int], str], place: int) -> int:
+    """Return one byte of the texts, which have eight each; the last is a NUL."""
     n, letter = divmod(place, _TEXT_SIZE)
-    return (flight_id(n).encode().ljust(_TEXT_SIZE, b'\0')[letter]
+    return (text(n).encode('ascii', 'replace').ljust(_TEXT_SIZE, b'\0')[letter]
             if n < world.tcas_count else 0)
 
 

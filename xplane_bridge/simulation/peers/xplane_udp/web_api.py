@@ -31,7 +31,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from xplane_bridge.simulation.aircraft import terrain
-from xplane_bridge.simulation.peers.world import World
+from xplane_bridge.simulation.peers.world import DAYS_PER_YEAR, World
 from xplane_bridge.simulation.peers.xplane.flight import aircraft_path
 from xplane_bridge.simulation.peers.xplane_udp.web_socket import WebSocketPeer
 from xplane_bridge.simulation.peers.xplane_udp.web_store import (
@@ -181,10 +181,12 @@ class SimulatedWebApi:
         weather = given.get('weather', 'use_real_weather')
         if weather != 'use_real_weather' and not isinstance(weather, dict):
             raise _invalid('weather')
-        hours = None
+        hours, date = None, None
         if 'gmt_time' in given:
             time = _member(given, 'gmt_time', dict, 'gmt_time')
             hours = _float(time, 'time_in_24_hours', 0.0, 24.0)
+            if 'day_of_year' in time:
+                date = int(_float(time, 'day_of_year', 0.0, DAYS_PER_YEAR))
         if starts:
             self._check_aircraft(_member(given, 'aircraft', dict, 'aircraft'))
             place = places.pop()
@@ -196,6 +198,8 @@ class SimulatedWebApi:
             begin[place](_member(given, place, dict, place))
         if hours is not None:
             self._world.zulu_time = hours * 3600.0
+        if date is not None:
+            self._world.zulu_date = date % DAYS_PER_YEAR
 
     def _check_aircraft(self, given: Mapping[str, Any]) -> None:
         path = _member(given, 'path', str, 'aircraft.path')

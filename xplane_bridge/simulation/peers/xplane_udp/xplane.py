@@ -213,7 +213,7 @@ class XPlane:
             if message.rate > 0 and len(self._positions) < _MOST_CLIENTS:
                 self._positions[sender] = message.rate, self._next_stream()
         elif isinstance(message, wire.Dref):
-            known = _element(message.dataref)
+            known = _element(store, message.dataref)
             if len(self._written) < _MOST_WRITTEN:
                 self._written[data[_DREF_NAME:]] = known
             self._write(store, *known, message.value)
@@ -242,7 +242,7 @@ class XPlane:
         """Start or end one subscription; an unknown path is silently ignored."""
         mine = self._subscriptions.setdefault(sender, {})
         mine.pop(message.index, None)
-        name, element = _element(message.dataref)
+        name, element = _element(store, message.dataref)
         if message.freq > 0 and self._has_room() and (
                 read := store.element_reader(name, element)) is not None:
             mine[message.index] = _Subscription(read, (message.freq, self._next_stream()))
@@ -342,7 +342,11 @@ class XPlane:
             p_rad_s=s.p, q_rad_s=s.q, r_rad_s=s.r)
 
 
-def _element(name: str) -> tuple[str, int]:
-    """Split ``name[3]`` into name and index; a name alone is its first element."""
-    match = _ELEMENT.fullmatch(name)
+def _element(store: DatarefStore, name: str) -> tuple[str, int]:
+    """
+    Split ``name[3]`` into name and index; a name alone is its first element.
+
+    A few names of X-Plane end so themselves, which are no elements of arrays.
+    """
+    match = None if store.type_of(name) else _ELEMENT.fullmatch(name)
     return (match[1], int(match[2])) if match else (name, 0)
