@@ -118,8 +118,8 @@ def _refuse_script(order: Order, own_law: bool) -> Iterator[str]:
     flown_by, initial = order.flown_by, {**scenario.initial}
     wrong = [what for what, given in (
         ('a controller', flown_by.external or flown_by.actions or own_law),
-        ('sensors', order.sensed_by), ('rounding', order.rounding),
-        ('physics_rate', order.given_physics_rate),
+        ('--no-target', not flown_by.targets), ('sensors', order.sensed_by),
+        ('rounding', order.rounding), ('physics_rate', order.given_physics_rate),
         ('events', scenario.events),
         ('gains', initial.pop('gains', '')),
         ('model', initial.pop('model') != script.aircraft)) if given]

@@ -23,7 +23,6 @@ from xml.etree import ElementTree
 from xplane_bridge.common.fields import FieldError, in_file
 from xplane_bridge.common.text import abbreviated
 from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles
-from xplane_bridge.simulation.aircraft.runscript.script import RunScript
 from xplane_bridge.simulation.aircraft.runscript.elements import (
     Allowed,
     check_form,
@@ -32,6 +31,7 @@ from xplane_bridge.simulation.aircraft.runscript.elements import (
     read_xml,
     text_of,
 )
+from xplane_bridge.simulation.aircraft.runscript.script import RunScript
 
 # FGInitialCondition::Load_v1 and Load_v2; those of _TEXTS have no number.
 _TEXTS = ('trim', 'documentation', 'description')

@@ -35,7 +35,7 @@ from xml.etree import ElementTree
 from xplane_bridge.bridges.conversions.airframe_events import DIVERGED
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.fields import FieldError
-from xplane_bridge.common.text import did_you_mean
+from xplane_bridge.common.text import did_you_mean, LONGEST_TEXT
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles, find
@@ -48,6 +48,7 @@ from xplane_bridge.simulation.aircraft.loading.load import (
 )
 from xplane_bridge.simulation.aircraft.model import Model
 from xplane_bridge.simulation.aircraft.plant import Plant
+from xplane_bridge.simulation.aircraft.runscript.elements import shown
 from xplane_bridge.simulation.aircraft.runscript.initial_state import find_initial
 from xplane_bridge.simulation.aircraft.runscript.script import RunScript, ScriptedEvent
 from xplane_bridge.simulation.aircraft.state import AircraftState
@@ -151,22 +152,21 @@ class ScriptedModel(Model):
 
     def _check_properties(self) -> None:
         """Raise FieldError for a property that is named, but that is not there."""
-        file, known = self.script.file, self.properties.names()
+        file, aircraft, known = self.script.file, self.script.aircraft, self.properties.names()
         for one in self.script.properties:
             if not self._has_node(one.name):
                 raise FieldError(
-                    f'{file}: {one.where}: expected a property of {self.script.aircraft}, got '
-                    f'{one.name!r}{did_you_mean(one.name, known)}')
+                    f'{file}: {one.where}: expected a property of {aircraft}, got '
+                    f'{shown(one.name)}{did_you_mean(one.name[:LONGEST_TEXT], known)}')
             if one.is_written and self._is_read_only(one.name):
                 raise FieldError(
                     f'{file}: {one.where}: expected a property that can be written, got '
-                    f'{one.name!r}, which JSBSim computes')
-
+                    f'{one.name}, which JSBSim computes')
         for name, where in self.script.functions:
             # Without it JSBSim would say less.
             if not re.search(rf'<function[^>]*\bname\s*=\s*"{re.escape(name)}"', self._text):
                 raise FieldError(
-                    f'{file}: {where}: expected a function of {self.script.aircraft}, got {name!r}')
+                    f'{file}: {where}: expected a function of {aircraft}, got {shown(name)}')
 
     def _is_read_only(self, name: str) -> bool:
         node = self._fdm.get_property_manager().get_node(name)
