@@ -49,7 +49,7 @@ from xplane_bridge.laboratory.flights.scenario.excitation import Excitation
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario, ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import simulated_start
 from xplane_bridge.laboratory.flights.script import Progress, Script
-from xplane_bridge.laboratory.flights.scripted import ScriptedVehicle
+from xplane_bridge.laboratory.flights.scripted import RunScriptVehicle
 from xplane_bridge.laboratory.flights.sensed import load_sensors
 from xplane_bridge.laboratory.flights.simulation_frames import FrameStepper
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
@@ -219,10 +219,11 @@ def _make_vehicle(order: Order, law: ControlLaw | None, display: Progress) -> Co
         vehicle = _make_flown(order, law, int(rate))
     else:
         rate = 1.0 / scenario.runscript.dt
-        for left_out in scenario.runscript.left_out:
+        aircraft = ScriptedAircraft(
+            scenario.runscript, order.seed, initial.get('aircraft_path', ''))
+        for left_out in aircraft.left_out:
             display.say(f'left out, as it only writes or prints: {left_out}')
-        vehicle = ScriptedVehicle(ScriptedAircraft(
-            scenario.runscript, order.seed, initial.get('aircraft_path', '')), display)
+        vehicle = RunScriptVehicle(aircraft, display)
     if order.keep.recording or scenario.needs_more():
         vehicle.collector = Collector(
             vehicle.aircraft, each_frame=scenario.runscript is not None)

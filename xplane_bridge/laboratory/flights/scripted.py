@@ -26,7 +26,7 @@ from xplane_bridge.simulation.aircraft.runscript.scripted import ScriptedAircraf
 from xplane_bridge.simulation.aircraft.studies.physics_rate import explained
 
 
-class ScriptedVehicle(CoreVehicle):
+class RunScriptVehicle(CoreVehicle):
     """
     An aircraft that its script steers: it is measured after each frame, and never commanded.
 

@@ -61,7 +61,7 @@ def test_all_that_it_names_is_known(tmp_path):
     assert [one.name for one in found.properties if one.is_written] == ['my/out']
     assert found.defined == ('my/switch',)
     event, = found.events
-    assert (event.name, event.shown) == ('a', (('speed', 'velocities/vt-fps'),))
+    assert (event.name, event.shown) == ('a', (('speed', 'velocities/vt-fps', ''),))
 
 
 def test_what_only_writes_or_prints_is_left_out(tmp_path):

@@ -70,7 +70,7 @@ _OPERATIONS = (
     'rotation_beta_local', 'rotation_gamma_local', 'rotation_bf_to_wf', 'rotation_wf_to_bf')
 _OF_TABLES = ('independentVar', 'tableData')
 _FUNCTION = Allowed(
-    ('name', 'type', 'copyto', 'apply', 'seed', 'mean', 'stddev', 'lower', 'upper', 'lookup',
+    ('name', 'type', 'copyto', 'seed', 'mean', 'stddev', 'lower', 'upper', 'lookup',
      'breakPoint'), (*_OPERATIONS, *_OF_TABLES, _DESCRIPTION))
 _TRUTH = dict.fromkeys(('true', 'false'))
 _LOGIC = dict.fromkeys(('AND', 'OR'))
@@ -104,12 +104,13 @@ class ScriptedEvent:
     """
     An event of a script: its name and number, and what it notifies of.
 
-    ``shown`` are captions with their properties; '' is one with a sign, or a function of one.
+    ``shown`` has captions, each with its property, '' for one with a sign or a function of one,
+    and with that function, '' for none.
     """
 
     name: str
     number: int
-    shown: tuple[tuple[str, str], ...] = ()
+    shown: tuple[tuple[str, str, str], ...] = ()
 
     def __str__(self) -> str:
         return self.name or f'event {self.number}'
@@ -124,9 +125,8 @@ class RunScript:
     state. It goes from ``start`` to ``end`` (s) in ``steps`` of ``dt`` (s), and its ``duration``
     (s) is that to the last of them. ``text`` is what JSBSim is given: its events have no names,
     and each notifies.
-    ``properties`` are all that it names, ``functions`` those of its aircraft, with where they are
-    named; ``defined`` are the properties that it makes if they are not there, and ``left_out`` is
-    what only writes files or prints.
+    ``properties`` are all that it names, ``defined`` those that it makes if they are not there,
+    and ``left_out`` is what only writes files or prints.
     """
 
     file: str
@@ -142,7 +142,6 @@ class RunScript:
     text: bytes
     events: tuple[ScriptedEvent, ...]
     properties: tuple[NamedProperty, ...]
-    functions: tuple[tuple[str, str], ...]
     defined: tuple[str, ...]
     left_out: tuple[str, ...]
 
@@ -151,16 +150,15 @@ def read(path: str) -> RunScript:
     """Read a script. Raises FieldError, which names the file, the element, expected and got."""
     with in_file(path):
         root = read_xml(Path(path), 'runscript', 'a script of JSBSim')
-        return _Reader(path, root).read()
+        return _ScriptReader(path, root).read()
 
 
-class _Reader:
+class _ScriptReader:
     """Reads one script: what it names is gathered, what is left out is removed from its root."""
 
     def __init__(self, path: str, root: ElementTree.Element) -> None:
         self._path, self._root = path, root
         self._properties: list[NamedProperty] = []
-        self._functions: list[tuple[str, str]] = []
         self._left_out: list[str] = []
 
     def read(self) -> RunScript:
@@ -192,8 +190,8 @@ class _Reader:
             self._path, shown(root.get('name', '')), ' '.join(
                 (root.findtext(_DESCRIPTION) or '').split()),
             use.get('aircraft', '').strip(), use.get('initialize', '').strip(), start, end, dt,
-            steps, duration, text, events, tuple(self._properties),
-            tuple(self._functions), tuple(defined), tuple(dict.fromkeys(self._left_out)))
+            steps, duration, text, events, tuple(self._properties), tuple(defined),
+            tuple(dict.fromkeys(self._left_out)))
 
     def _only(self, name: str) -> ElementTree.Element:
         found = self._root.findall(name)
@@ -295,12 +293,12 @@ class _Reader:
         for child in element:
             if child.tag in _PROPERTIES:
                 self._named(child.text or '', f'{where}: {child.tag}')
-            if function := child.get('apply', ''):
-                self._functions.append((function, f'{where}: {child.tag}: apply'))
             self._function(child, where)
 
-    def _notified(self, element: ElementTree.Element, where: str) -> tuple[tuple[str, str], ...]:
-        """Return the captions and properties of which an event notifies: each event does."""
+    def _notified(
+        self, element: ElementTree.Element, where: str,
+    ) -> tuple[tuple[str, str, str], ...]:
+        """Return what an event notifies of, see ScriptedEvent: in the text each one notifies."""
         notify = element.find('notify')
         if notify is None:
             ElementTree.SubElement(element, 'notify')
@@ -314,10 +312,9 @@ class _Reader:
             check_form(one, f'{where}: property[{n}]', _ALLOWED['notified'])
             name = _read_name(one.text or '', f'{where}: property[{n}]')
             self._named(name, where)
-            if function := one.get('apply', ''):
-                self._functions.append((function, f'{where}: property[{n}]: apply'))
             caption = shown(one.attrib.pop('caption', '')) or name
-            found.append((caption, '' if one.get('apply') or name.startswith('-') else name))
+            function = one.get('apply', '')
+            found.append((caption, '' if function or name.startswith('-') else name, function))
         return tuple(found)
 
     def _named(self, name: str, where: str) -> None:

@@ -27,7 +27,6 @@ from dataclasses import dataclass
 import math
 from pathlib import Path
 import re
-from tempfile import TemporaryDirectory
 import time
 from typing import Any
 from xml.etree import ElementTree
@@ -39,7 +38,7 @@ from xplane_bridge.common.text import did_you_mean, LONGEST_TEXT
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles, find
-from xplane_bridge.simulation.aircraft.loading.inert import inert, NOWHERE
+from xplane_bridge.simulation.aircraft.loading.inert import copied, inert, NOWHERE
 from xplane_bridge.simulation.aircraft.loading.load import (
     heard,
     import_jsbsim,
@@ -83,8 +82,8 @@ class ScriptedModel(Model):
     A JSBSim model in the initial state of a script, which runs in its steps.
 
     ``told`` are the events that were executed, MOST_TOLD at most. ``is_over``: JSBSim has ended
-    the script. Raises what Model raises, and FieldError for what
-    is wrong with its initial state, or with a property.
+    the script. ``left_out`` is what only writes or prints. Raises what Model raises, and
+    FieldError for what is wrong with its initial state, or with a property.
     """
 
     def __init__(self, script: RunScript, path: str, seed: int) -> None:
@@ -99,17 +98,19 @@ class ScriptedModel(Model):
         self._check_properties()
         self._time = self.getter('simulation/sim-time-sec')
         self._listener = _make_listener(self._jsbsim, self._tell)
+        self.left_out = [*script.left_out]
+        self._shown = [self._shown_of(event) for event in script.events]
         self._read = {
-            name: self.getter(name) for event in script.events for _, name in event.shown if name}
+            name: self.getter(name) for shown in self._shown for _, name in shown if name}
 
     def _load(self, plant: Plant, dt: float, outputs: bool) -> tuple[AircraftFiles, Any]:
         script, jsbsim = self.script, self._jsbsim
         self._initial = initial = find_initial(script, self.files)
         loaded = inert(self.files)
-        # JSBSim looks for <model>/<model>.xml: here the folder of each aircraft has that name.
-        self._folder = TemporaryDirectory(prefix='xplane_bridge-script-')
-        folder, model = Path(self._folder.name), loaded.file.stem
-        (folder / model).symlink_to(loaded.file.parent.absolute())
+        # JSBSim looks for <model>/<model>.xml, which the folders of some aircraft are not.
+        model = loaded.file.stem
+        self._folder = copied(loaded, {}, model)
+        folder = Path(self._folder.name)
         root = ElementTree.fromstring(script.text)
         use = root.find('use')
         assert use is not None
@@ -162,11 +163,15 @@ class ScriptedModel(Model):
                 raise FieldError(
                     f'{file}: {one.where}: expected a property that can be written, got '
                     f'{one.name}, which JSBSim computes')
-        for name, where in self.script.functions:
-            # Without it JSBSim would say less.
-            if not re.search(rf'<function[^>]*\bname\s*=\s*"{re.escape(name)}"', self._text):
-                raise FieldError(
-                    f'{file}: {where}: expected a function of {aircraft}, got {shown(name)}')
+
+    def _shown_of(self, event: ScriptedEvent) -> list[tuple[str, str]]:
+        """Return the captions and properties of an event, but those that JSBSim leaves out."""
+        # Functions of outputs are not there, as outputs are not.
+        known = [(caption, name) for caption, name, function in event.shown if not function or (
+            re.search(rf'<function[^>]*\bname\s*=\s*"{re.escape(function)}"', self._text))]
+        if len(known) < len(event.shown):
+            self.left_out.append(f'values of {event} by functions of outputs')
+        return known
 
     def _is_read_only(self, name: str) -> bool:
         node = self._fdm.get_property_manager().get_node(name)
@@ -216,7 +221,7 @@ class ScriptedModel(Model):
         self.told.append(ScriptNotice(self.script_time, event, {
             # What a function makes of a property only JSBSim knows.
             caption: self._read[name]() if name else float(line)
-            for (caption, name), line in zip(event.shown, lines, strict=True)}))
+            for (caption, name), line in zip(self._shown[event.number], lines, strict=True)}))
 
 
 def _make_listener(jsbsim: Any, tell: Any) -> Any:
@@ -283,6 +288,11 @@ class ScriptedAircraft(Aircraft):
     def steps_left(self) -> int:
         """Return how many steps the script has from now on, unless it ends by itself."""
         return self.script.steps - self._steps
+
+    @property
+    def left_out(self) -> list[str]:
+        """Return what of the script only writes or prints, which is not done."""
+        return self._model.left_out
 
     @property
     def told(self) -> list[ScriptNotice]:
