@@ -163,6 +163,10 @@ def test_scripts_of_jsbsim_itself_do_too(name, events):
 
 
 def test_so_many_of_them_are_flown_as_the_page_says():
+    page = (Path(__file__).parents[4] / 'docs' / 'reference' / 'scenarios.md').read_text()
+    version = jsbsim.FGJSBBase().get_version().split()[0]
+    if f'JSBSim {version}' not in page:
+        pytest.skip(f'the page does not speak of JSBSim {version}')
     refused = {}
     files = [file for file in sorted((ROOT / 'scripts').glob('*.xml'))
              if '<runscript' in file.read_text()]
@@ -171,8 +175,7 @@ def test_so_many_of_them_are_flown_as_the_page_says():
             ScriptedAircraft(read(str(file)))
         except ValueError as error:
             refused[file.stem] = str(error)
-    page = (Path(__file__).parents[4] / 'docs' / 'reference' / 'scenarios.md').read_text()
-    assert f'Of the {len(files)} scripts that come with JSBSim 1.3.3 it flies ' + (
+    assert f'Of the {len(files)} scripts that come with JSBSim {version} it flies ' + (
         f'{len(files) - len(refused)}') in page
     assert not [name for name in refused if f'`{name}`' not in page]
 
