@@ -176,6 +176,28 @@ def test_no_campaign_and_no_other_program_flies_it(pulse, tmp_path):
         happens(pulse)
 
 
+def test_a_file_of_yaml_judges_it(pulse, tmp_path):
+    judged = tmp_path / 'judged.yaml'
+    judged.write_text("""
+        runscript: pulse.xml
+        criteria:
+          - {quantity: pitch_deg, statistic: max_abs, from: 0.1, to: 1.5, at_most: 90.0}
+          - {quantity: throttle, statistic: max, at_least: 0.1}
+          - {quantity: fuel, statistic: first, at_least: 1.0}""")
+    flight = flown(load(str(judged)))
+    assert flight.order.scenario.name == 'judged'
+    # The right engine's is no quantity.
+    assert [one.passed for one in flight.result().judgements] == [True, False, True]
+    for text, said in (
+            ('runscript: pulse.xml, duration: 3.0, criteria: []',
+             "unknown name 'duration', expected runscript, criteria, description"),
+            ('runscript: pulse.xml, criteria: []', 'criteria: expected at least one'),
+            ('runscript: other.xml, criteria: []', 'other.xml: cannot be read: No such file')):
+        judged.write_text(f'{{{text}}}')
+        with pytest.raises(ScenarioError, match=rf'judged.yaml: .*{said}'):
+            load(str(judged))
+
+
 def test_it_can_be_sent_to_another_process(pulse):
     scenario = load(pulse)
     assert pickle.loads(pickle.dumps(scenario)) == scenario

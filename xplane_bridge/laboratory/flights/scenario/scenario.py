@@ -173,6 +173,15 @@ OF_SEVERAL: Table = {
         {}, '[when two of them have met](fleets.md)', reader=as_it_is)}
 """Of the scenario of several aircraft."""
 
+OF_SCRIPT: Table = {
+    'runscript': Declaration(
+        REQUIRED, '[a script of JSBSim](#scripts-of-jsbsim), by its path from this file', str,
+        form='a file'),
+    'criteria': Declaration(
+        REQUIRED, '[what it is judged by](#criteria), at least one', form='a list', reader=items),
+    'description': Declaration('', "any text, instead of the script's", str, form='a text')}
+"""Of a scenario that a script of JSBSim flies."""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -304,6 +313,8 @@ def load(path: str, judged: bool = True) -> Scenario:
     except FieldError as error:
         raise ScenarioError(str(error)) from None
     with in_file(path, ScenarioError):
+        if isinstance(content, Mapping) and 'runscript' in content:
+            return _judged_script(name, content, os.path.dirname(path))
         return parse(name, content, judged)
 
 
@@ -319,6 +330,21 @@ def _of_script(name: str, path: str) -> Scenario:
         name, script.description or script.name, script.duration,
         {'model': script.aircraft, **({'aircraft_path': beside} if beside else {})}, (), (),
         runscript=script)
+
+
+def _judged_script(name: str, content: Any, folder: str) -> Scenario:
+    """Return the scenario of a script of JSBSim that is judged by criteria of its own."""
+    top = read_table(OF_SCRIPT, content)
+    found = _of_script(name, os.path.join(folder, top['runscript']))
+    assert found.runscript is not None
+    if not top['criteria']:
+        raise FieldError('criteria: expected at least one; without any name the script itself')
+    # Its last step may be a little before what it says.
+    duration = max(found.duration, found.runscript.end - found.runscript.start)
+    return replace(found, criteria=tuple(
+        criteria.parse(item, f'criteria[{n}]', duration)
+        for n, item in enumerate(top['criteria'])),
+        description=top.get('description') or found.description)
 
 
 def parse(name: str, content: Any, judged: bool = True) -> Scenario:
