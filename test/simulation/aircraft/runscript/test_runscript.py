@@ -120,6 +120,15 @@ def test_what_only_writes_or_prints_is_left_out(tmp_path):
      'simulation/reset is not set here: it would begin anew'),
     (script(_EVENT.format('<set name="simulation/do_linearization" value="1"/>')),
      'simulation/do_linearization is not set here: it writes files'),
+    # By other names for the same property.
+    (script(_EVENT.format('<set name="/fdm/jsbsim[0]//simulation[0]/reset" value="1"/>')),
+     '/fdm/jsbsim[0]//simulation[0]/reset is not set here: it would begin anew'),
+    (script(_EVENT.format('<set name="fcs/../simulation/reset" value="1"/>')),
+     "expected the name of a property, got 'fcs/../simulation/reset'"),
+    (script('<property value="1">simulation/reset[00]</property>'), 'it would begin anew'),
+    (script(_EVENT.format('<set name="a"><function copyto="simulation/write-state-file"><v>1</v>'
+                          '</function></set>')),
+     'copyto: simulation/write-state-file only writes or prints: omit it'),
 ])
 def test_a_mistake_is_named_with_its_file_and_place(tmp_path, text, said):
     path = written(tmp_path, text)

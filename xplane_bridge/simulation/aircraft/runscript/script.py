@@ -82,6 +82,8 @@ _NUMERIC = re.compile(r'[+-]?[\d.][\d.eE+-]*')
 # They only write files, or print: without them the flight is the same.
 _LEFT_OUT = re.compile(
     r'simulation/(output(\[\d+\])?/.*|force-output|write-state-file|jsbsim-debug)')
+# The root of the properties of one aircraft, and what the first of several may be called.
+_ROOT, _FIRST = ['fdm', 'jsbsim'], re.compile(r'\[0*\]$')
 _REFUSED = {
     'simulation/reset': 'it would begin anew, and time does not run backwards',
     'simulation/do_linearization': 'it writes files',
@@ -124,9 +126,8 @@ class RunScript:
     ``aircraft`` and ``initialize`` are the names of the model and of the file with its initial
     state. It goes from ``start`` to ``end`` (s) in ``steps`` of ``dt`` (s), and its ``duration``
     (s) is that to the last of them. ``text`` is what JSBSim is given: its events have no names,
-    and each notifies.
-    ``properties`` are all that it names, ``defined`` those that it makes if they are not there,
-    and ``left_out`` is what only writes files or prints.
+    and each notifies. ``properties`` are all that it names, ``defined`` those that it makes if
+    they are not there, and ``left_out`` is what only writes files or prints.
     """
 
     file: str
@@ -178,7 +179,7 @@ class _ScriptReader:
         defined = []
         for n, one in enumerate(run.findall('property')):
             name = self._define(one, f'run: property[{n}]')
-            if _LEFT_OUT.fullmatch(name):
+            if _is_left_out(name):
                 self._left_out.append(f'property {shown(name)}')
                 run.remove(one)
             else:
@@ -214,9 +215,7 @@ class _ScriptReader:
         read_choice(element, 'persistent', where, _TRUTH)
         if 'value' in element.attrib:
             read_attribute(element, 'value', where)
-        name = _read_name(text_of(element), where)
-        _refuse(name, where)
-        return name
+        return _read_written(text_of(element), where)
 
     def _event(self, element: ElementTree.Element, number: int) -> ScriptedEvent:
         name = shown(element.get('name', ''))
@@ -279,9 +278,8 @@ class _ScriptReader:
             read_attribute(element, 'value', where)
         if 'tc' in element.attrib:
             number(read_attribute(element, 'tc', where), f'{where}: tc', above=0.0, unit='s')
-        name = _read_name(element.get('name', ''), where)
-        _refuse(name, where)
-        if _LEFT_OUT.fullmatch(name):
+        name = _read_written(element.get('name', ''), where)
+        if _is_left_out(name):
             return True
         self._properties.append(NamedProperty(name, where, is_written=True))
         return False
@@ -289,7 +287,10 @@ class _ScriptReader:
     def _function(self, element: ElementTree.Element, where: str) -> None:
         check_form(element, where, _FUNCTION)
         if copied := element.get('copyto', ''):
-            _refuse(copied, where)
+            self._properties.append(NamedProperty(
+                _read_written(copied, where), where, is_written=True))
+            if _is_left_out(copied):
+                raise FieldError(f'{where}: copyto: {copied} only writes or prints: omit it')
         for child in element:
             if child.tag in _PROPERTIES:
                 self._named(child.text or '', f'{where}: {child.tag}')
@@ -349,12 +350,24 @@ def _check_word(
 
 def _read_name(text: str, where: str) -> str:
     name = text.strip()
-    if not name or len(name.split()) != 1:
+    if not name or len(name.split()) != 1 or {'.', '..'} & {*name.split('/')}:
         raise FieldError(f'{where}: expected the name of a property, got {abbreviated(name)}')
     return name
 
 
-def _refuse(name: str, where: str) -> None:
-    if (why := _REFUSED.get(name)) is not None:
-        raise FieldError(f'{where}: {name} is not set here: {why}')
+def _read_written(text: str, where: str) -> str:
+    """Return the name of a property that may be written. Raises FieldError."""
+    name = _read_name(text, where)
+    if (why := _REFUSED.get(_plain(name))) is not None:
+        raise FieldError(f'{where}: {shown(name)} is not set here: {why}')
+    return name
 
+
+def _is_left_out(name: str) -> bool:
+    return _LEFT_OUT.fullmatch(_plain(name)) is not None
+
+
+def _plain(name: str) -> str:
+    """Return the shortest name of a property, which may have others."""
+    parts = [_FIRST.sub('', part) for part in name.split('/') if part]
+    return '/'.join(parts[2:] if name.startswith('/') and parts[:2] == _ROOT else parts)

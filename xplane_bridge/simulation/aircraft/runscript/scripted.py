@@ -168,7 +168,7 @@ class ScriptedModel(Model):
         """Return the captions and properties of an event, but those that JSBSim leaves out."""
         # Functions of outputs are not there, as outputs are not.
         known = [(caption, name) for caption, name, function in event.shown if not function or (
-            re.search(rf'<function[^>]*\bname\s*=\s*"{re.escape(function)}"', self._text))]
+            re.search(rf'<function[^>]*\bname\s*=\s*["\']{re.escape(function)}["\']', self._text))]
         if len(known) < len(event.shown):
             self.left_out.append(f'values of {event} by functions of outputs')
         return known
@@ -218,10 +218,11 @@ class ScriptedModel(Model):
             return
         event = self.script.events[int(found[1])]
         lines = [line.rpartition(' = ')[2] for line in said.splitlines() if ' = ' in line]
+        # What a function makes of a property only JSBSim knows.
         self.told.append(ScriptNotice(self.script_time, event, {
-            # What a function makes of a property only JSBSim knows.
             caption: self._read[name]() if name else float(line)
-            for (caption, name), line in zip(self._shown[event.number], lines, strict=True)}))
+            for (caption, name), line in zip(
+                self._shown[event.number], lines, strict=False)}))
 
 
 def _make_listener(jsbsim: Any, tell: Any) -> Any:
