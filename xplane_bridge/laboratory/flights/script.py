@@ -39,7 +39,7 @@ from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.excitation import AXES, Excitation
 from xplane_bridge.laboratory.flights.scenario.runway import PROCEDURES
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
-from xplane_bridge.simulation.aircraft.runscript.scripted import MOST_TOLD, ScriptNotice
+from xplane_bridge.simulation.aircraft.runscript.script import MOST_TOLD, ScriptNotice
 
 # A little less: what is executed at this time is due then, however the sum is rounded.
 _DUE_BEFORE = ROUNDED_TIME - 1e-6

@@ -21,6 +21,7 @@ or prints is left out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 import re
@@ -44,6 +45,9 @@ LARGEST_STEP = 0.02
 
 MOST_STEPS = 10_000_000
 """How many steps a script may have: an hour of a processor, or more."""
+
+MOST_TOLD = 1000
+"""How many executions of events are told of a flight; a persistent one may be in each step."""
 
 _DESCRIPTION = 'description'
 _ALLOWED = {
@@ -116,6 +120,23 @@ class ScriptedEvent:
 
     def __str__(self) -> str:
         return self.name or f'event {self.number}'
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptNotice:
+    """
+    An event of a script that was executed ``at`` a time (s) since its start.
+
+    ``values`` are those of which it notifies, in JSBSim's units, by their captions.
+    """
+
+    at: float
+    event: ScriptedEvent
+    values: Mapping[str, float]
+
+    def __str__(self) -> str:
+        shown = ', '.join(f'{name} {value:.6g}' for name, value in self.values.items())
+        return f'{self.event}: {shown}' if shown else str(self.event)
 
 
 @dataclass(frozen=True, slots=True)

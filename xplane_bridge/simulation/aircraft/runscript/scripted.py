@@ -21,9 +21,7 @@ has struck it flies on. What the script writes to files is left out, and each ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 import math
 from pathlib import Path
 import re
@@ -49,32 +47,17 @@ from xplane_bridge.simulation.aircraft.model import Model
 from xplane_bridge.simulation.aircraft.plant import Plant
 from xplane_bridge.simulation.aircraft.runscript.elements import shown
 from xplane_bridge.simulation.aircraft.runscript.initial_state import find_initial
-from xplane_bridge.simulation.aircraft.runscript.script import RunScript, ScriptedEvent
+from xplane_bridge.simulation.aircraft.runscript.script import (
+    MOST_TOLD,
+    RunScript,
+    ScriptedEvent,
+    ScriptNotice,
+)
 from xplane_bridge.simulation.aircraft.state import AircraftState
 from xplane_bridge.simulation.aircraft.terrain import is_wet
 
-MOST_TOLD = 1000
-"""How many executions of events are told of a flight; a persistent one may be in each step."""
-
 _EXECUTED = re.compile(r'\(Event (\d+)\) executed at time: ')
 _SEEDS = ('simulation/randomseed', 'atmosphere/randomseed')
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptNotice:
-    """
-    An event of a script that was executed ``at`` a time (s) since its start.
-
-    ``values`` are those of which it notifies, in JSBSim's units, by their captions.
-    """
-
-    at: float
-    event: ScriptedEvent
-    values: Mapping[str, float]
-
-    def __str__(self) -> str:
-        shown = ', '.join(f'{name} {value:.6g}' for name, value in self.values.items())
-        return f'{self.event}: {shown}' if shown else str(self.event)
 
 
 class ScriptedModel(Model):
