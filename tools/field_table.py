@@ -77,7 +77,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
                    **below('dropout', table_of(Dropout))},
         'errors': table_of(Errors)},
     'scenarios': {
-        'scenario': scenario.ALONE, 'initial': scenario.INITIAL,
+        'scenario': scenario.ALONE, 'script': scenario.OF_SCRIPT, 'initial': scenario.INITIAL,
         'event': events.EVENT,
         'target': events.TARGET, 'expect': table_of(events.Expectation),
         'criterion': criteria.CRITERION,

@@ -72,6 +72,11 @@ def check_file(file, content):
         if 'record' in content:
             pytest.importorskip('pyarrow', reason='flights are recorded by pyarrow')
         plan.load(str(file))
+    elif 'runscript' in content:
+        jsbsim = pytest.importorskip('jsbsim', reason='its scripts come with JSBSim')
+        script = Path(jsbsim.get_default_root_dir()) / 'scripts' / content['runscript']
+        (file.parent / content['runscript']).symlink_to(script)
+        scenario.load(str(file))
     elif 'events' in content:
         if any('expression' in one for one in content['criteria']):
             pytest.importorskip('pint', reason='units are checked by pint')

@@ -141,7 +141,8 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
         prog=program('experiment'),
         description='Fly a scenario on a simulator, record it, and evaluate it.')
     parser.add_argument('--scenario', default='steps',
-                        help='name or file of the scenario (%(default)s)')
+                        help='name or file of the scenario, or a script of JSBSim: .xml, with '
+                        f'--sim {CORE} (%(default)s)')
     parser.add_argument('--namespace', default='/experiment',
                         help='namespace of the vehicle (%(default)s)')
     add_launch_option(parser)

@@ -186,7 +186,7 @@ def tell_judgements(
         print(f'  {crash}', flush=True)
     if crash or not all(one.passed for one in judgements):
         return MISSED
-    print('  all criteria are met', flush=True)
+    print('  all criteria are met' if judgements else '  it has no criteria', flush=True)
     return PASSED
 
 
@@ -300,7 +300,10 @@ def criteria_found(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
 
 def list_events(run: Script) -> list[dict[str, Any]]:
     """Return what has happened, and when, as plain data."""
-    return [{'at': one.at, 'event': str(one.event)} for one in run.occurrences]
+    return [
+        *({'at': one.at, 'event': str(one.event)} for one in run.occurrences),
+        *({'at': one.at, 'event': str(one.event), 'values': dict(one.values)}
+          for one in run.notices)]
 
 
 def write_plain(path: str, content: Mapping[str, Any]) -> None:

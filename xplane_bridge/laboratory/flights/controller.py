@@ -56,6 +56,8 @@ class FlownByLaw(ABC):
     law: ControlLaw
     # What has ended its flight, if something has.
     crash: AirframeEvent | None = None
+    # Whether it flies no further by itself.
+    has_ended = False
     engaged = False
     _standing: Mapping[str, float] = {}
     _observed_at = math.nan

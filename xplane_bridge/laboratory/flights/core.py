@@ -38,7 +38,7 @@ from xplane_bridge.laboratory.control.policy.action import LEVELS
 from xplane_bridge.laboratory.control.runway.autopilot import Autopilot
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.controller import ControlLaw
-from xplane_bridge.laboratory.flights.core_vehicle import CoreVehicle, Rounding
+from xplane_bridge.laboratory.flights.core_vehicle import CoreVehicle, make_aircraft, Rounding
 from xplane_bridge.laboratory.flights.flight import Display, Flight, FlightState
 from xplane_bridge.laboratory.flights.laws import ActionLaw, PolicyLaw
 from xplane_bridge.laboratory.flights.order import FlownBy, Order
@@ -49,11 +49,13 @@ from xplane_bridge.laboratory.flights.scenario.excitation import Excitation
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario, ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import simulated_start
 from xplane_bridge.laboratory.flights.script import Progress, Script
+from xplane_bridge.laboratory.flights.scripted import RunScriptVehicle
 from xplane_bridge.laboratory.flights.sensed import load_sensors
 from xplane_bridge.laboratory.flights.simulation_frames import FrameStepper
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.plant import Plant
+from xplane_bridge.simulation.aircraft.runscript.scripted import ScriptedAircraft
 from xplane_bridge.simulation.aircraft.studies.control_effects import idle_surfaces
 from xplane_bridge.simulation.aircraft.studies.physics_rate import fastest_mode, physics_rate
 from xplane_bridge.simulation.aircraft.studies.spare import make_spare
@@ -209,30 +211,58 @@ class CoreFlight(Flight):
 
 
 def _make_vehicle(order: Order, law: ControlLaw | None, display: Progress) -> CoreVehicle:
-    """Return the vehicle of an order, flown by a law or the autopilot, with its script."""
+    """Return the vehicle of an order, with its script."""
     scenario, initial = order.scenario, order.scenario.initial
-    rounding: Callable[[Aircraft], Rounding] | None = (
-        partial(make_rounding, order.rounding) if order.rounding else None)
-    start = find_start(initial, scenario.runway)
-    path = initial.get('aircraft_path', '')
-    rate = order.given_physics_rate or physics_rate(order.model, start, path)
-    if rate != PHYSICS_RATE and not order.given_physics_rate:
+    vehicle: CoreVehicle
+    if scenario.runscript is None:
+        rate: float = _find_physics_rate(order, display)
+        vehicle = _make_flown(order, law, int(rate))
+    else:
+        rate = 1.0 / scenario.runscript.dt
+        aircraft = ScriptedAircraft(
+            scenario.runscript, order.seed, initial.get('aircraft_path', ''))
+        for left_out in aircraft.left_out:
+            display.say(f'left out, as it only writes or prints: {left_out}')
+        vehicle = RunScriptVehicle(aircraft, display)
+    if order.keep.recording or scenario.needs_more():
+        vehicle.collector = Collector(
+            vehicle.aircraft, each_frame=scenario.runscript is not None)
+    vehicle.order, vehicle.script = order, Script(scenario, vehicle, vehicle, display)
+    vehicle.script.physics_rate, vehicle.script.begin = rate, 0.0
+    vehicle.script.exceedances = vehicle.aircraft.exceedances
+    return vehicle
+
+
+def _find_physics_rate(order: Order, display: Progress) -> int:
+    """Return the steps per second of an order; what its model needs more than usual is said."""
+    if order.given_physics_rate:
+        return order.given_physics_rate
+    scenario = order.scenario
+    start = find_start(scenario.initial, scenario.runway)
+    path = scenario.initial.get('aircraft_path', '')
+    rate = physics_rate(order.model, start, path)
+    if rate != PHYSICS_RATE:
         display.say(
             f'{order.model} is computed {rate} times per second, which takes up to '
             f'{rate / PHYSICS_RATE:g} times as long as {PHYSICS_RATE}: its fastest mode has '
             f'{fastest_mode(order.model, start, path):.0f} rad/s')
+    return rate
+
+
+def _make_flown(order: Order, law: ControlLaw | None, rate: int) -> CoreVehicle:
+    """Return a vehicle of so many steps per second, flown by a law or the autopilot."""
+    scenario, initial = order.scenario, order.scenario.initial
+    rounding: Callable[[Aircraft], Rounding] | None = (
+        partial(make_rounding, order.rounding) if order.rounding else None)
     vehicle = CoreVehicle(
-        start, order.seed, law, order.model, path,
+        make_aircraft(
+            find_start(initial, scenario.runway), order.seed, order.model,
+            initial.get('aircraft_path', ''), rate),
+        law,
         load_sensors(order.sensed_by).later(order.plant.sensor_delay) if order.sensed_by
-        else None, rounding,
-        initial.get('gains', ''), rate, order.sensor_seed,
+        else None, rounding, initial.get('gains', ''), order.sensor_seed,
         scenario.runway is not None)
     _refuse_idle(scenario, vehicle.aircraft)
-    if order.keep.recording or scenario.needs_more():
-        vehicle.collector = Collector(vehicle.aircraft)
-    vehicle.order, vehicle.script = order, Script(scenario, vehicle, vehicle, display)
-    vehicle.script.physics_rate, vehicle.script.begin = rate, 0.0
-    vehicle.script.exceedances = vehicle.aircraft.exceedances
     return vehicle
 
 

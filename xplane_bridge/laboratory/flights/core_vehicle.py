@@ -76,6 +76,17 @@ from xplane_bridge.simulation.aircraft.weather_settings import set_weather
 NO_OTHERS = (None,) * (len(CONTROLS) - len(FLOWN))
 
 
+def make_aircraft(
+    initial: Initial, seed: int = 0, model: str = DEFAULT_MODEL, aircraft_path: str = '',
+    physics_rate: int = PHYSICS_RATE,
+) -> Aircraft:
+    """Return an aircraft of so many steps per second, trimmed; ValueError if it cannot be."""
+    aircraft = Aircraft(model, initial, 1.0 / physics_rate, seed, aircraft_path=aircraft_path)
+    # As simulator_node does: JSBSim's turbulence has a state from the first frame on.
+    aircraft.set_turbulence(0.0, 0)
+    return aircraft
+
+
 class Rounding(Protocol):
     """An aircraft behind a simulator's protocol, which rounds its state and its commands."""
 
@@ -100,40 +111,37 @@ class CoreVehicle(FlownByLaw):
     order: Order
     script: Script
 
-    def __init__(self, initial: Initial, seed: int = 0, law: ControlLaw | None = None,
-                 model: str = DEFAULT_MODEL, aircraft_path: str = '',
+    def __init__(self, aircraft: Aircraft, law: ControlLaw | None = None,
                  sensors: Figures | None = None,
                  rounding: Callable[[Aircraft], Rounding] | None = None,
-                 gains_named: str = '', physics_rate: int = PHYSICS_RATE,
-                 sensor_seed: int | None = None, has_runway: bool = False) -> None:
+                 gains_named: str = '', sensor_seed: int | None = None,
+                 has_runway: bool = False) -> None:
         """
-        Trim the aircraft, of so many steps per second; ValueError if that is not possible.
+        Take an aircraft that nobody has flown yet, see make_aircraft().
 
         ``gains_named`` are used instead of its own (parameter_file.chosen); of an aircraft without
         any nothing may be engaged that needs some. ``sensor_seed`` is by default the same seed.
         With ``has_runway`` it is measured what touches the ground.
         """
-        self.aircraft = Aircraft(
-            model, initial, 1.0 / physics_rate, seed, aircraft_path=aircraft_path)
-        self.aircraft.bear(airframe_limits(model, aircraft_path, gains_named))
+        self.aircraft = aircraft
+        aircraft.bear(airframe_limits(aircraft.model, aircraft.aircraft_path, gains_named))
         autopilot = partial(
-            make_autopilot, model, aircraft_path, gains_named, initial.plant.gains)
+            make_autopilot, aircraft.model, aircraft.aircraft_path, gains_named,
+            aircraft.initial.plant.gains)
         self.law: ControlLaw = law or autopilot()
         if isinstance(law, ActionLaw):
             law.place(self.observation, autopilot())
         if isinstance(self.law, Autopilot):
             self.law.exact = sensors is None
         self.time = 0.0
-        # As simulator_node does: JSBSim's turbulence has a state from the first frame on.
-        self.aircraft.set_turbulence(0.0, 0)
         self._undulation = usual_undulation()
         self._local: LocalFrame | None = None
         self._sensors = sensors
-        self._sensor_seed = seed if sensor_seed is None else sensor_seed
+        self._sensor_seed = aircraft.seed if sensor_seed is None else sensor_seed
         self._sensed: Sensed | None = None
         # Set before the first state is observed, of a flight that is recorded.
         self.collector: Collector | None = None
-        self._rounding = None if rounding is None else rounding(self.aircraft)
+        self._rounding = None if rounding is None else rounding(aircraft)
         self._seen: VehicleState | None = None
         # Of the observed state; None: nobody has asked yet.
         self._more: SampleRow | None = None
@@ -142,7 +150,7 @@ class CoreVehicle(FlownByLaw):
         self._truth: Numbers | None = None
         self._known_target: tuple[Target | None, tuple[float, ...]] = (None, ())
         self._measured = Measured(self._row, 0 if rounding else len(SAMPLE))
-        self._touched = Touched(standing_compressions(self.aircraft)) if has_runway else None
+        self._touched = Touched(standing_compressions(aircraft)) if has_runway else None
         self._commanded = TimedRows(len(FLOWN))
         self._wanted: list[tuple[float, ...]] = []
 

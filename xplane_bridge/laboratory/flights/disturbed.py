@@ -204,6 +204,10 @@ def happens(
             left.append(f'{event} at {event.at:g} s')
         else:
             kept.append(_possible(event, scenario))
+    if given is not None and given.runscript is not None:
+        raise ScenarioError(
+            f'scenario {scenario}: it is a script of JSBSim, which steers the aircraft '
+            'itself, and another program flies here')
     if given is not None and given.vehicles:
         raise ScenarioError(f'scenario {scenario}: it has several vehicles, and one is flown here')
     if given is not None and given.route is not None:

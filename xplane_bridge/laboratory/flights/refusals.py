@@ -73,6 +73,9 @@ def _refusals(order: Order, load_policies: bool, own_law: bool) -> Iterator[str]
     if order.sim not in PLACES:
         yield no_simulator(order.sim, (DIRECT, CORE))
         return
+    if order.scenario.runscript is not None:
+        yield from _refuse_script(order, own_law)
+        return
     if order.scenario.vehicles:
         yield from _refuse_fleet(order, load_policies)
         return
@@ -102,6 +105,31 @@ def _refusals(order: Order, load_policies: bool, own_law: bool) -> Iterator[str]
     else:
         yield from _refuse_link(order)
     yield from _refuse_time(order)
+
+
+def _refuse_script(order: Order, own_law: bool) -> Iterator[str]:
+    """Yield why a script of JSBSim cannot be flown so: it alone steers its aircraft."""
+    scenario, script = order.scenario, order.scenario.runscript
+    assert script is not None
+    if order.sim != CORE:
+        yield (f'{script.file} is a script of JSBSim, and JSBSim runs it in this process only: '
+               f'--sim {CORE}')
+        return
+    flown_by, initial = order.flown_by, {**scenario.initial}
+    wrong = [what for what, given in (
+        ('a controller', flown_by.external or flown_by.actions or own_law),
+        ('--no-target', not flown_by.targets), ('sensors', order.sensed_by),
+        ('rounding', order.rounding), ('physics_rate', order.given_physics_rate),
+        ('events', scenario.events),
+        ('gains', initial.pop('gains', '')),
+        ('model', initial.pop('model') != script.aircraft)) if given]
+    initial.pop('aircraft_path', None)
+    if wrong := [*wrong, *initial]:
+        yield (f'{script.file} is a script of JSBSim: the aircraft {script.aircraft}, its initial '
+               f'state, its steps and all that happens are in it; omit {", ".join(wrong)}')
+    if not 0 <= order.seed <= LARGEST_SEED:
+        yield f'--seed: {order.seed} is not in 0..{LARGEST_SEED}'
+    yield from _in_core(order)
 
 
 def _refuse_physics_rate(order: Order) -> Iterator[str]:

@@ -39,6 +39,7 @@ from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.excitation import AXES, Excitation
 from xplane_bridge.laboratory.flights.scenario.runway import PROCEDURES
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
+from xplane_bridge.simulation.aircraft.runscript.script import MOST_TOLD, ScriptNotice
 
 # A little less: what is executed at this time is due then, however the sum is rounded.
 _DUE_BEFORE = ROUNDED_TIME - 1e-6
@@ -109,9 +110,10 @@ class Script:
 
     ``begin`` is the time of the scenario's time 0, ``flown`` how far it got (s), and
     ``occurrences`` the events that have happened; ``route`` is its route once it has begun.
-    ``account`` is of an external controller. ``crash`` is what ended it before its end, and
-    ``exceedances`` what was beyond the envelope of the airframe, by the name of the limit; None
-    where nobody knows. It ``is_cut`` if a crash ended it, be it that of another aircraft.
+    ``notices`` are events of a script of JSBSim. ``account`` is of an external controller.
+    ``crash`` is what ended it before its end, and ``exceedances`` what was beyond the envelope of
+    the airframe, by the name of the limit; None where nobody knows. It ``is_cut`` if a crash ended
+    it, be it that of another aircraft.
     """
 
     def __init__(
@@ -122,6 +124,7 @@ class Script:
         self.begin = math.nan
         self.flown = 0.0
         self.occurrences: list[Occurrence] = []
+        self.notices: list[ScriptNotice] = []
         self.route: RouteFlight | None = None
         self.account: Account | None = None
         self.crash: AirframeEvent | None = None
@@ -190,6 +193,13 @@ class Script:
                 self._follow_at += _ROUTE_PERIOD
             self._follow(now)
         self.show(self.flown)
+
+    def note(self, notice: ScriptNotice) -> None:
+        """Take it that a script of JSBSim has executed one of its events."""
+        self.notices.append(notice)
+        self._display.say(f'{notice.at:5.1f} s  {notice}')
+        if len(self.notices) == MOST_TOLD:
+            self._display.say(f'       more than {MOST_TOLD} events are not told')
 
     def end_by(self, crash: AirframeEvent) -> None:
         """Take it that the flight has ended by a crash."""

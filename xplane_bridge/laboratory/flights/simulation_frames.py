@@ -32,6 +32,7 @@ class SteppedVehicle(ScriptedVehicle, Protocol):
 
     time: float
     crash: AirframeEvent | None
+    has_ended: bool
 
     def observe(self) -> None:
         """Measure the current state."""
@@ -77,7 +78,7 @@ class FrameStepper:
         script.act(vehicle.time)
         if script.account is not None:
             script.account = replace(script.account, now=vehicle.time)
-        return not script.is_over
+        return not (script.is_over or vehicle.has_ended)
 
     def fly(self, frames: int) -> bool:
         """Fly frames from the observed state on; return whether there is another to be flown."""

@@ -15,7 +15,7 @@
 """One JSBSim model: loading, placing, stepping, and its engines."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 import math
 from pathlib import Path
@@ -105,8 +105,7 @@ class Model:
                  plant: Plant = AS_IN_ITS_FILE) -> None:
         self._jsbsim = jsbsim = import_jsbsim()
         self.files = find(name, path, Path(jsbsim.get_default_root_dir()))
-        self.loaded = _with_plant(jsbsim, self.files, plant, dt, outputs)
-        self._fdm: Any = load(jsbsim, self.loaded, self.files.file)
+        self.loaded, self._fdm = self._load(plant, dt, outputs)
         self._has_actuators = plant.has_actuators
         if not outputs:
             self._fdm.set_output_path(NOWHERE)
@@ -142,7 +141,7 @@ class Model:
                 *((f'{axis}dot-rad_sec2', 1.0) for axis in 'pqr')))
         self._find_engines()
         # JSBSim has no centre of gravity before its first initial conditions.
-        with heard(jsbsim, self.loaded, self.files.file, 'run'):
+        with self._heard('run'):
             self.initialise()
         self._check_mass()
         self.watch = AirframeWatch(self._fdm, dt)
@@ -155,6 +154,16 @@ class Model:
             except ValueError as error:
                 raise ValueError(f'property_values: {error}') from error
         self.properties.are_written, self._outputs = False, outputs
+
+    def _load(self, plant: Plant, dt: float, outputs: bool) -> tuple[AircraftFiles, Any]:
+        """Return the files that JSBSim is given instead of its own, and what it makes of them."""
+        loaded = _with_plant(self._jsbsim, self.files, plant, dt, outputs)
+        return loaded, load(self._jsbsim, loaded, self.files.file)
+
+    def _heard(self, what: str) -> AbstractContextManager[None]:
+        """Raise ValueError with JSBSim's reason for what it cannot do meanwhile."""
+        file = str(self.files.file)
+        return heard(self._jsbsim, file, what, {str(self.loaded.file): file})
 
     def _check_mass(self) -> None:
         """Raise ValueError for a mass or an inertia with which nothing can move."""

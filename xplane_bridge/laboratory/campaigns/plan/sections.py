@@ -176,7 +176,10 @@ def read_scenario(item: Any, where: str, folder: str) -> PlannedScenario:
     with in_file(where):
         path = scenario.find(beside if os.path.isfile(beside) else name)
         # Whatever is wrong with it is said by its own reader.
-        scenario.load(path)
+        if scenario.load(path).runscript is not None:
+            raise FieldError(
+                f'{path} is a script of JSBSim, of which nothing can be varied: expected a '
+                'scenario of YAML; fly the script by an experiment')
     return PlannedScenario(
         os.path.splitext(os.path.basename(path))[0], _with_texts(plain_yaml.load_file(path)))
 

@@ -119,12 +119,13 @@ class Collector:
     """
     Keeps numbers of each frame of an aircraft: ``add`` takes what was read of it anyway.
 
-    ``time`` (s) is that of the newest frame.
+    ``time`` (s) is that of the newest frame. With ``each_frame`` all of its controls may have
+    moved in each, those of each engine by themselves.
     """
 
-    def __init__(self, aircraft: Aircraft) -> None:
+    def __init__(self, aircraft: Aircraft, *, each_frame: bool = False) -> None:
         """Make room for what its airframe has."""
-        self._aircraft = aircraft
+        self._aircraft, self._each_frame = aircraft, each_frame
         self._engines = aircraft.engine_count
         self._rows = TimedRows(len(_PLAIN) + len(ENGINE) * self._engines)
         self._pack, self._append = self._rows.pack, self._rows.append
@@ -139,7 +140,7 @@ class Collector:
     def add(self, time: float, more: SampleRow, altitude: float, position: Vector) -> None:
         """Keep a frame: at a time (s), besides its SAMPLE, its SURROUNDINGS, and where that is."""
         self.time, aircraft = time, self._aircraft
-        if self.has_moved or aircraft.commanded:
+        if self.has_moved or self._each_frame or aircraft.commanded:
             self._look_at_controls()
         self._append(self._pack(
             time, *more, altitude, *position, *aircraft.sampler.airframe()))
@@ -219,7 +220,7 @@ class Collector:
                 **dict(zip(ENGINE, kept[first:first + len(ENGINE)], strict=True)),
                 **dict(zip(_LEVERS, at_rest[levers:levers + len(_LEVERS)], strict=True)),
                 # Every frame moves all of them together.
-                'throttle': sampled[-1]})
+                **({} if self._each_frame else {'throttle': sampled[-1]})})
         return Collected(
             {**dict(zip(('time', *SAMPLE), sampled, strict=True)),
              **dict(zip(_PLAIN, kept, strict=False)),

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 import os
+from pathlib import Path
 from typing import Any
 
 from xplane_bridge.common import plain_yaml
@@ -71,8 +72,14 @@ from xplane_bridge.laboratory.flights.scenario.fleet import (
 from xplane_bridge.laboratory.flights.scenario.quantities import AIRFRAME, needs_more
 from xplane_bridge.laboratory.flights.scenario.runway import PROCEDURES
 from xplane_bridge.laboratory.sensors.faults import SENSOR_FAULTS
+from xplane_bridge.simulation.aircraft.loading.files import has_aircraft
 from xplane_bridge.simulation.aircraft.plant import Plant
+from xplane_bridge.simulation.aircraft.runscript import script as runscript
+from xplane_bridge.simulation.aircraft.runscript.script import RunScript
 from xplane_bridge.simulation.aircraft.weather_settings import WEATHER
+
+RUNSCRIPT = '.xml'
+"""How the name of a script of JSBSim ends, which is flown as a scenario."""
 
 # Of a route's turns: three quarters of what the c172p's envelope allows.
 _BANK_DEG = 19.0
@@ -166,6 +173,15 @@ OF_SEVERAL: Table = {
         {}, '[when two of them have met](fleets.md)', reader=as_it_is)}
 """Of the scenario of several aircraft."""
 
+OF_SCRIPT: Table = {
+    'runscript': Declaration(
+        REQUIRED, '[a script of JSBSim](#scripts-of-jsbsim), by its path from this file', str,
+        form='a file'),
+    'criteria': Declaration(
+        REQUIRED, '[what it is judged by](#criteria), at least one', form='a list', reader=items),
+    'description': Declaration('', "any text, instead of the script's", str, form='a text')}
+"""Of a scenario that a script of JSBSim flies."""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -189,7 +205,8 @@ class Scenario:
     are those of the aircraft. Its events happen to each, and are in theirs; its criteria are over
     two. ``fleet`` is what binds them. ``expect_crash``: it is to end by one.
     ``physics_rate`` is how many steps per second are flown, 0 as many as the model needs.
-    ``is_one_of_many``: it is of one aircraft of several.
+    ``is_one_of_many``: it is of one aircraft of several. ``runscript``: JSBSim runs a script of
+    its own, and nothing else happens.
     """
 
     name: str
@@ -207,6 +224,7 @@ class Scenario:
     expect_crash: bool = False
     physics_rate: int = 0
     is_one_of_many: bool = False
+    runscript: RunScript | None = None
 
     def with_initial(self, given: Mapping[str, Any]) -> Scenario:
         """Return it with some of the initial state replaced, of each aircraft."""
@@ -286,14 +304,47 @@ def find(name: str) -> str:
 
 
 def load(path: str, judged: bool = True) -> Scenario:
-    """Read a scenario file; ScenarioError says what is wrong with it."""
-    name = os.path.splitext(os.path.basename(path))[0]
+    """Read a scenario file, or a script of JSBSim; ScenarioError says what is wrong with it."""
+    name, extension = os.path.splitext(os.path.basename(path))
     try:
+        if extension == RUNSCRIPT:
+            return _of_script(name, path)
         content = plain_yaml.load_named(path)
     except FieldError as error:
         raise ScenarioError(str(error)) from None
     with in_file(path, ScenarioError):
+        if isinstance(content, Mapping) and 'runscript' in content:
+            return _judged_script(name, content, os.path.dirname(path))
         return parse(name, content, judged)
+
+
+def _of_script(name: str, path: str) -> Scenario:
+    """Return the scenario of a script of JSBSim, whose aircraft may be beside it."""
+    script, folder = runscript.read(path), Path(path).absolute().parent
+    try:
+        beside = next((str(place) for place in (folder, folder.parent)
+                       if has_aircraft(script.aircraft, place)), '')
+    except ValueError as error:
+        raise ScenarioError(f'{path}: use: aircraft: {error}') from None
+    return Scenario(
+        name, script.description or script.name, script.duration,
+        {'model': script.aircraft, **({'aircraft_path': beside} if beside else {})}, (), (),
+        runscript=script)
+
+
+def _judged_script(name: str, content: Any, folder: str) -> Scenario:
+    """Return the scenario of a script of JSBSim that is judged by criteria of its own."""
+    top = read_table(OF_SCRIPT, content)
+    found = _of_script(name, os.path.join(folder, top['runscript']))
+    assert found.runscript is not None
+    if not top['criteria']:
+        raise FieldError('criteria: expected at least one; without any name the script itself')
+    # Its last step may be a little before what it says.
+    duration = max(found.duration, found.runscript.end - found.runscript.start)
+    return replace(found, criteria=tuple(
+        criteria.parse(item, f'criteria[{n}]', duration)
+        for n, item in enumerate(top['criteria'])),
+        description=top.get('description') or found.description)
 
 
 def parse(name: str, content: Any, judged: bool = True) -> Scenario:

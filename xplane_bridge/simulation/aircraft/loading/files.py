@@ -209,6 +209,11 @@ def known(path: str, root: Path) -> dict[str, str]:
     return found
 
 
+def has_aircraft(model: str, folder: Path) -> bool:
+    """Return whether find() finds a model in a folder. Raises ValueError where it is several."""
+    return any(_file(place, model) is not None for place in (folder, folder / _AIRCRAFT))
+
+
 def _names(folder: Path) -> list[str]:
     """Return the aircraft in a folder, in order."""
     return sorted(place.name for place in (folder.iterdir() if folder.is_dir() else ())

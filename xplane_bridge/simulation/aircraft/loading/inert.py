@@ -105,10 +105,16 @@ def moved(files: AircraftFiles, folder: TemporaryDirectory[str]) -> AircraftFile
         folder=(files.folder, folder))
 
 
-def copied(files: AircraftFiles, written: Mapping[str, bytes]) -> TemporaryDirectory[str]:
-    """Return a folder with these files by name, and links to all else beside the original."""
+def copied(
+    files: AircraftFiles, written: Mapping[str, bytes], name: str = '',
+) -> TemporaryDirectory[str]:
+    """
+    Return a folder with these files by name, and links to all else beside the original.
+
+    They are in a folder within it that has the ``name``, by default that of the original.
+    """
     folder: TemporaryDirectory[str] = TemporaryDirectory(prefix='xplane_bridge-aircraft-')
-    place = Path(folder.name) / files.file.parent.name
+    place = Path(folder.name) / (name or files.file.parent.name)
     place.mkdir()
     for beside in files.file.parent.iterdir():
         if beside.name not in written:

@@ -14,7 +14,7 @@
 
 """Loading a model by JSBSim, and what it says where it cannot."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 import ctypes
 from importlib import import_module
@@ -28,7 +28,7 @@ from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles
 
 def load(jsbsim: Any, files: AircraftFiles, named: Path) -> Any:
     """Return a model loaded from its files. Raises ValueError with JSBSim's reason."""
-    with heard(jsbsim, files, named, 'load'):
+    with heard(jsbsim, named, 'load', {str(files.file): str(named)}):
         fdm = jsbsim.FGFDMExec(None)
         fdm.set_debug_level(0)
         if not fdm.load_model_with_paths(
@@ -39,11 +39,13 @@ def load(jsbsim: Any, files: AircraftFiles, named: Path) -> Any:
 
 
 @contextmanager
-def heard(jsbsim: Any, files: AircraftFiles, named: Path, what: str) -> Iterator[None]:
+def heard(
+    jsbsim: Any, named: Path | str, what: str, copies: Mapping[str, str],
+) -> Iterator[None]:
     """
-    Raise ValueError with JSBSim's reason for what it cannot do (``what``) with a model.
+    Raise ValueError with JSBSim's reason for what it cannot do (``what``) with a file.
 
-    ``named`` is the file that the user knows, ``files`` are those that JSBSim loads.
+    ``named`` is the file that the user knows; ``copies`` has such files by what JSBSim loads.
     """
     said: list[str] = []
 
@@ -71,22 +73,35 @@ def heard(jsbsim: Any, files: AircraftFiles, named: Path, what: str) -> Iterator
         def flush(self) -> None:
             pass
 
-    quiet, listener = _never_freed(jsbsim.get_logger()), Listener()
-    jsbsim.set_logger(listener)
     try:
-        yield
+        with listening(jsbsim, Listener()):
+            yield
         return
     except (jsbsim.BaseError, RuntimeError) as error:
         # The second for names that cannot be properties.
         reason = str(error) or ' '.join(said)
-    finally:
-        jsbsim.set_logger(quiet)
-    if files.file != named:
-        # The lines of a copy are others.
-        reason = re.sub(re.escape(str(files.file)) + r'(:\d+)?', str(named), reason)
     raise ValueError(
         f'JSBSim cannot {what} {named}: '
-        f'{one_line(reason) or "it does not say why"}')
+        f'{one_line(_with_originals(reason, copies)) or "it does not say why"}')
+
+
+def _with_originals(reason: str, copies: Mapping[str, str]) -> str:
+    """Return a reason that names the originals of files: the lines of a copy are others."""
+    for copy, original in copies.items():
+        if copy != original:
+            reason = original.join(re.split(re.escape(copy) + r'(?::\d+)?', reason))
+    return reason
+
+
+@contextmanager
+def listening(jsbsim: Any, listener: Any) -> Iterator[None]:
+    """Let a jsbsim.FGLogger have what JSBSim says meanwhile."""
+    quiet = _never_freed(jsbsim.get_logger())
+    jsbsim.set_logger(listener)
+    try:
+        yield
+    finally:
+        jsbsim.set_logger(quiet)
 
 
 def _never_freed(logger: Any) -> Any:

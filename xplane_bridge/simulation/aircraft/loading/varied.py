@@ -107,7 +107,7 @@ def varied(jsbsim: Any, files: AircraftFiles, values: Mapping[str, float], dt: f
 def _weighed(jsbsim: Any, files: AircraftFiles, named: Path) -> _Usual:
     fdm = load(jsbsim, files, named)
     dt = float(fdm.get_delta_t())
-    with heard(jsbsim, files, named, 'run'):
+    with heard(jsbsim, named, 'run', {str(files.file): str(named)}):
         # There is no centre of gravity before.
         fdm.run_ic()
     get = fdm.get_property_value
