@@ -17,14 +17,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import light_aircraft
 from orders import flown
 import pytest
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
+pytest.importorskip('gymnasium', reason='episodes need gymnasium')
+
+import gymnasium
 
 from xplane_bridge.commands import linearize, tune
+from xplane_bridge.laboratory.episodes import ID
+from xplane_bridge.laboratory.episodes.environment import FlightEnv
+from xplane_bridge.laboratory.episodes.vector import FlightVectorEnv
 from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse
@@ -43,6 +50,37 @@ def test_steps_of_altitude_heading_and_airspeed_are_met(model, rounding):
         rounding=rounding)
     assert [one for one in flight.result().judgements if not one.passed] == []
     assert len(flight.result().judgements) == 7
+
+
+def episodes(**given):
+    return gymnasium.make(ID, scenario='steps_light', level='target', frames_per_step=60, **given)
+
+
+@pytest.mark.parametrize('model', ['electric_trainer', 'flying_wing', 'v_tail'])
+def test_each_flies_as_episodes_by_name_and_folder(model):
+    env, own = episodes(model=model, aircraft_path=FOLDER), load(find('steps_light'))
+    observed = dict(zip(env.unwrapped.fields, env.reset(seed=1)[0], strict=True))
+    assert observed['fix.altitude'] == pytest.approx(600.0, abs=2.0)
+    action = [600.0, 0.0, 17.0]
+    told = [env.step(action)[:2] for _ in range(5)][-1]
+    by_scenario = FlightEnv(
+        own.with_initial({'model': model, 'aircraft_path': FOLDER}), level='target',
+        frames_per_step=60)
+    by_scenario.reset(seed=1)
+    expected = [by_scenario.step(action)[:2] for _ in range(5)][-1]
+    assert told[0].tobytes() == expected[0].tobytes()
+    assert told[1] == expected[1] > 0.3
+
+
+@pytest.mark.parametrize(('given', 'sentence'), [
+    ({'aircraft_path': FOLDER}, 'there is neither c172p/c172p.xml nor'),
+    ({'model': 'v_tails', 'aircraft_path': FOLDER}, 'there is neither v_tails/.*it has v_tail'),
+    ({'model': 'v_tail'}, 'no gains are known for v_tail'),
+    ({'model': 'v_tail', 'aircraft_path': f'{FOLDER}/none'}, 'none is not a folder')])
+def test_an_aircraft_that_is_not_there_is_refused_before_an_episode_begins(given, sentence):
+    for make in (episodes, partial(FlightVectorEnv, scenario='steps_light', level='target')):
+        with pytest.raises(ValueError, match=sentence):
+            make(**given)
 
 
 def test_a_rudder_that_moves_nothing_is_refused_only_where_it_is_needed():

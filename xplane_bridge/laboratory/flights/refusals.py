@@ -204,7 +204,7 @@ def _refuse_sensors(order: Order) -> Iterator[str]:
 
 
 def _refuse_plant(order: Order, own_law: bool) -> Iterator[str]:
-    """Yield why its aircraft cannot differ so from its model."""
+    """Yield why its aircraft cannot be loaded, if it is one of your own, or differ so."""
     plant = order.plant
     if plant.sensor_delay and not order.sensed_by:
         yield ('initial.plant.sensor_delay: without sensors there is nothing that could be late: '
@@ -216,8 +216,8 @@ def _refuse_plant(order: Order, own_law: bool) -> Iterator[str]:
             scaled(Gains(), plant.gains)
         except ValueError as error:
             yield f'initial.plant.{error}'
-    own = plant.of_model()
-    if own == AS_IN_ITS_FILE:
+    own, path = plant.of_model(), order.scenario.initial.get('aircraft_path', '')
+    if own == AS_IN_ITS_FILE and (order.link.host or not path):
         return
     if order.link.host:
         yield (f'a real simulator ({order.link.host}) flies its own aircraft as it is: initial.'
@@ -225,8 +225,8 @@ def _refuse_plant(order: Order, own_law: bool) -> Iterator[str]:
                'package')
         return
     try:
-        check_plant(order.model, order.scenario.initial.get('aircraft_path', ''), own,
-                    1.0 / (order.given_physics_rate or PHYSICS_RATE))
+        check_plant(
+            order.model, path, own, 1.0 / (order.given_physics_rate or PHYSICS_RATE))
     except ImportError:
         # Where it is flown, JSBSim is missing too, or it is another machine.
         return

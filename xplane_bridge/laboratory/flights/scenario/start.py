@@ -64,9 +64,11 @@ OPTIONS: Table = {
     'failures': Declaration(
         None, f'instead of all events {", ".join(f"`{name}`" for name in FAILURES)}',
         form="a list of events, such as `[{'at': 10.0, 'engine_failed': True}]`", reader=as_it_is),
-    'aircraft': Declaration(
-        '', "JSBSim's model, such as `pa28`, instead of the scenario's; give an airspeed that "
+    'model': Declaration(
+        '', "the aircraft, such as `pa28`, instead of the scenario's; give an airspeed that "
         'suits it', str, form='a name'),
+    'aircraft_path': Declaration(
+        '', 'where that is, if it is one of your own', str, form='a folder'),
     'sensors': Declaration(
         '', f"a preset, a file, or `{NO_SENSORS}`, instead of the scenario's", str,
         form='a name or a file')}
@@ -80,7 +82,7 @@ class Start:
 
     ``initial`` as in a scenario's file. ``wind`` (east, north, up, m/s) and ``turbulence`` (wind
     at 20 ft in m/s, severity) hold from time 0 on. ``failures`` are events, of engines and
-    sensors. ``aircraft`` is a model of JSBSim's, ``sensors`` a name or file, or 'none'.
+    sensors. ``sensors`` is a name or file, or 'none'.
     """
 
     seed: int = 0
@@ -88,7 +90,6 @@ class Start:
     wind: tuple[float, ...] | None = None
     turbulence: tuple[float, ...] | None = None
     failures: tuple[ScenarioEvent, ...] | None = None
-    aircraft: str = ''
     sensors: str = ''
 
 
@@ -99,10 +100,11 @@ def make_start(seed: int, options: Mapping[str, Any], usual: Start, duration: fl
     ``duration`` is that of the scenario in s. Raises ValueError with a sentence.
     """
     changes: dict[str, Any] = {'seed': whole(seed, 'seed', 0, LARGEST_SEED)}
-    for name, value in read_table(OPTIONS, options, 'options').items():
-        if name == 'initial':
-            value = {**usual.initial, **value}
-        elif name in ('wind', 'turbulence'):
+    given = read_table(OPTIONS, options, 'options')
+    aircraft = {name: given.pop(name) for name in ('model', 'aircraft_path') if name in given}
+    changes['initial'] = {**usual.initial, **given.pop('initial', {}), **aircraft}
+    for name, value in given.items():
+        if name in ('wind', 'turbulence'):
             value = parse({'at': 0.0, name: _plain(value)}, 'options', duration).value
         elif name == 'failures':
             value = _failures(value, f'options.{name}', duration)
@@ -122,12 +124,11 @@ def apply_start(scenario: Scenario, start: Start) -> Scenario:
     if failures is not None:
         replaced.update(FAILURES)
     kept = [event for event in scenario.events if event.action not in replaced]
-    aircraft = {'model': start.aircraft} if start.aircraft else {}
     flown = replace(
         scenario,
         events=tuple(sorted(
             (*first, *(failures or ()), *kept), key=lambda event: event.at)),
-        initial={**scenario.initial, **start.initial, **aircraft},
+        initial={**scenario.initial, **start.initial},
         sensors=start.sensors or scenario.sensors)
     if flown.sensors in ('', NO_SENSORS) and (needed := flown.needs_sensors()):
         raise ScenarioError(
