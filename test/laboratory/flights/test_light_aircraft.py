@@ -38,11 +38,12 @@ from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse
 from xplane_bridge.laboratory.open_flight import open_flight
 
 FOLDER = str(light_aircraft.FOLDER)
+LIGHT = ('electric_trainer', 'flying_wing', 'v_tail')
 THERE = ['--aircraft-path', FOLDER, '--altitude-msl', '600', '--airspeed', '16']
 
 
-@pytest.mark.parametrize(('model', 'rounding'), [
-    ('electric_trainer', ''), ('flying_wing', ''), ('v_tail', ''), ('v_tail', 'xpc')])
+@pytest.mark.parametrize('rounding', ['', 'xpc', 'xplane12', 'xplane6', 'fdmdata'])
+@pytest.mark.parametrize('model', LIGHT)
 def test_steps_of_altitude_heading_and_airspeed_are_met(model, rounding):
     scenario = load(find('steps_light'))
     flight = flown(replace(
@@ -56,7 +57,7 @@ def episodes(**given):
     return gymnasium.make(ID, scenario='steps_light', level='target', frames_per_step=60, **given)
 
 
-@pytest.mark.parametrize('model', ['electric_trainer', 'flying_wing', 'v_tail'])
+@pytest.mark.parametrize('model', LIGHT)
 def test_each_flies_as_episodes_by_name_and_folder(model):
     env, own = episodes(model=model, aircraft_path=FOLDER), load(find('steps_light'))
     observed = dict(zip(env.unwrapped.fields, env.reset(seed=1)[0], strict=True))
