@@ -119,7 +119,7 @@ def _make_server(arguments: Namespace) -> Server:
     initial = Initial(
         lat_deg=arguments.latitude, lon_deg=arguments.longitude,
         altitude_msl=arguments.altitude_msl, heading_deg=arguments.heading,
-        airspeed_kt=arguments.airspeed, parked=arguments.parked)
+        airspeed_kt=arguments.airspeed, parked=arguments.parked, controls=arguments.controls)
     faults = Faults(**{field.name: getattr(arguments, field.name) for field in fields(Faults)})
 
     chosen = _chosen(arguments) if arguments.name == _ALL else [arguments]
@@ -274,6 +274,9 @@ def _add_aircraft_options(parser: ArgumentParser) -> None:
                        'of X-Plane, whose others have simple kinematics')
     group.add_argument('--aircraft-path', default='', metavar='FOLDER',
                        help="folder of your own aircraft, laid out as JSBSim's")
+    group.add_argument('--controls', default='', metavar='FILE',
+                       help='what moves it (.yaml), if its commands are its own (default: '
+                       'controls.yaml beside its file)')
     group.add_argument('--aircraft-outputs', action='store_true',
                        help="open the files and sockets that the aircraft's file names")
     group.add_argument('--parked', action='store_true',

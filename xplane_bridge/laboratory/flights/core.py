@@ -53,8 +53,8 @@ from xplane_bridge.laboratory.flights.sensed import load_sensors
 from xplane_bridge.laboratory.flights.simulation_frames import FrameStepper
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
+from xplane_bridge.simulation.aircraft.loading.control_effects import idle_surfaces
 from xplane_bridge.simulation.aircraft.plant import Plant
-from xplane_bridge.simulation.aircraft.studies.control_effects import idle_surfaces
 from xplane_bridge.simulation.aircraft.studies.physics_rate import fastest_mode, physics_rate
 from xplane_bridge.simulation.aircraft.studies.spare import make_spare
 from xplane_bridge.simulation.aircraft.terrain import Airfield, elevation_m
@@ -241,7 +241,7 @@ def _refuse_idle(scenario: Scenario, aircraft: Aircraft) -> None:
     axes = {event.value.axis for event in scenario.events if isinstance(event.value, Excitation)}
     if not aircraft.aircraft_path or axes.isdisjoint(SURFACES):
         return
-    if idle := [name for name in idle_surfaces(make_spare(aircraft)) if name in axes]:
+    if idle := [name for name in idle_surfaces(make_spare(aircraft).model()) if name in axes]:
         raise ScenarioError(
             f'scenario {scenario.name} moves the {" and the ".join(idle)} by test inputs, which '
             f'moves nothing of {aircraft.model}')
@@ -292,4 +292,5 @@ def find_start(
         airspeed_kt=given['airspeed'] / KNOT if 'airspeed' in given else default.airspeed_kt,
         parked=given.get('parked', default.parked),
         airfield=Airfield(*given['airfield']) if runway else default.airfield,
-        plant=Plant.of(initial.get('plant', {})))
+        plant=Plant.of(initial.get('plant', {})),
+        controls=initial.get('controls', default.controls))

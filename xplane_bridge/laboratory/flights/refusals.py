@@ -148,7 +148,8 @@ def _refuse_fleet_through_ros(order: Order) -> Iterator[str]:
     if len(vehicles) > AIRCRAFT_COUNT:
         yield (f'scenario {name} has {len(vehicles)} aircraft; simulator_node has at most '
                f'{AIRCRAFT_COUNT}: --sim {CORE}')
-    for key, what in (('aircraft_path', 'one folder'), ('parked', 'all parked or none')):
+    for key, what in (('aircraft_path', 'one folder'), ('controls', 'one file'),
+                      ('parked', 'all parked or none')):
         if len({str(one.initial.get(key, '')) for one in vehicles}) > 1:
             yield f'initial.{key}: simulator_node has {what} for several aircraft'
     if len({'airspeed' in one.initial for one in vehicles}) > 1:
@@ -216,8 +217,10 @@ def _refuse_plant(order: Order, own_law: bool) -> Iterator[str]:
             scaled(Gains(), plant.gains)
         except ValueError as error:
             yield f'initial.plant.{error}'
-    own, path = plant.of_model(), order.scenario.initial.get('aircraft_path', '')
-    if own == AS_IN_ITS_FILE and (order.link.host or not path):
+    own = plant.of_model()
+    initial = order.scenario.initial
+    path, controls = initial.get('aircraft_path', ''), initial.get('controls', '')
+    if own == AS_IN_ITS_FILE and (order.link.host or not (path or controls)):
         return
     if order.link.host:
         yield (f'a real simulator ({order.link.host}) flies its own aircraft as it is: initial.'
@@ -226,7 +229,7 @@ def _refuse_plant(order: Order, own_law: bool) -> Iterator[str]:
         return
     try:
         check_plant(
-            order.model, path, own, 1.0 / (order.given_physics_rate or PHYSICS_RATE))
+            order.model, path, own, 1.0 / (order.given_physics_rate or PHYSICS_RATE), controls)
     except ImportError:
         # Where it is flown, JSBSim is missing too, or it is another machine.
         return

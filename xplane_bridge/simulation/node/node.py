@@ -343,7 +343,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             airspeed_kt=None if math.isnan(given.airspeed) else given.airspeed / KNOT,
             parked=given.parked,
             airfield=Airfield(*given.airfield) if given.airfield else HOME,
-            plant=given.differs())
+            plant=given.differs(), controls=given.controls)
         starts = _starts(given, initial)
         loaded: dict[str, Any] = {'aircraft_path': given.aircraft_path,
                                   'dt': 1.0 / self._physics_rate(given, [initial, *starts])}

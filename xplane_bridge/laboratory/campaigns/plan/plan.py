@@ -230,11 +230,12 @@ class Plan:
             'sampling': _digest(astuple(self.sampling)), 'seeds': _digest(list(self.seeds)),
             **self.versions}
         for scenario_of, aircraft in product(self.scenarios, self.aircraft):
-            for model, path, named, sensors in product(
-                    *(self._values(f'initial.{name}', own, scenario_of) for name, own in zip(
-                        ('model', 'aircraft_path', 'gains'), aircraft, strict=True)),
-                    self._values('sensors', '', scenario_of)):
-                found |= self._contents.of(model, path, named, sensors)
+            given = {**dict.fromkeys(contents.NAMED, ''), **dict(zip(
+                ('initial.model', 'initial.aircraft_path', 'initial.gains'), aircraft,
+                strict=True))}
+            for named in product(*(
+                    self._values(name, own, scenario_of) for name, own in given.items())):
+                found |= self._contents.of(*named)
             found |= self._contents.of_vehicles(with_aircraft(dict(scenario_of.content), aircraft))
         return found
 
