@@ -51,12 +51,15 @@ from xplane_bridge.laboratory.envelope.envelope_picture import draw
 from xplane_bridge.laboratory.envelope.envelope_table import EnvelopeTable, where
 from xplane_bridge.laboratory.envelope.grid import AXES, Grid, parse
 from xplane_bridge.laboratory.experiments.settings import INTERRUPTED
+from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 from xplane_bridge.simulation.aircraft.loading.control_effects import Effect, own_effects
 from xplane_bridge.simulation.aircraft.model import Model
+from xplane_bridge.simulation.aircraft.state import KNOT
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize, METHODS
 from xplane_bridge.simulation.aircraft.studies.modes import CATEGORIES, CLASSES
+from xplane_bridge.simulation.aircraft.studies.physics_rate import remarks
 from xplane_bridge.simulation.aircraft.studies.spare import Spare
 from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 
@@ -80,6 +83,13 @@ def add_flight_options(parser: ArgumentParser, required: bool) -> None:
     refuse_old_option(aircraft, '--altitude', '--altitude-msl')
     aircraft.add_argument('--airspeed', type=float, metavar='M/S',
                           help='calibrated airspeed, in m/s')
+
+
+def remarks_on(given: Namespace) -> list[str]:
+    """Return what to say of the aircraft of these options, a line each."""
+    return remarks(given.model, Initial(
+        altitude_msl=given.altitude_msl, airspeed_kt=given.airspeed / KNOT,
+        controls=given.controls), given.aircraft_path)
 
 
 def add_grid_options(parser: ArgumentParser, axes: Iterable[str]) -> None:
@@ -234,7 +244,7 @@ def _at_one_point(given: Namespace) -> None:
         math.radians(given.bank), given.aircraft_path, controls=given.controls)
     found = linearize(spare, given.method, patient=True)
     if given.aircraft_path:
-        for line in _what_moves(spare, found):
+        for line in [*remarks_on(given), *_what_moves(spare, found)]:
             print(line, file=sys.stderr, flush=True)
     sys.stdout.write(found.to_json())
 

@@ -46,6 +46,7 @@ from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.simulation.aircraft.loading.parameter_file import airframe_limits
 from xplane_bridge.simulation.aircraft.state import AircraftState
 from xplane_bridge.simulation.aircraft.studies.physics_rate import physics_rate as chosen_rate
+from xplane_bridge.simulation.aircraft.studies.physics_rate import remarks
 from xplane_bridge.simulation.peers import options
 from xplane_bridge.simulation.peers.airframes import AirframeLines
 from xplane_bridge.simulation.peers.faults import Faults
@@ -135,6 +136,10 @@ def _make_server(arguments: Namespace) -> Server:
         frontend.frame_rate or FRAME_RATE for frontend in frontends)
     make, make_other, initial = _flown(arguments, initial, chosen)
     starts = beside(initial, len(arguments.fleet))
+    for line in dict.fromkeys(line for model, start in zip(
+            (arguments.model, *arguments.fleet), (initial, *starts), strict=True)
+            for line in remarks(model, start, arguments.aircraft_path, arguments.physics_rate)):
+        print(line, flush=True)
     rate = arguments.physics_rate or max(physics_rate(frame_rate), *(
         chosen_rate(model, start, arguments.aircraft_path)
         for model, start in zip((arguments.model, *arguments.fleet), (initial, *starts),

@@ -29,7 +29,12 @@ from pathlib import Path
 import shlex
 import sys
 
-from xplane_bridge.commands.linearize import add_flight_options, add_grid_options, survey
+from xplane_bridge.commands.linearize import (
+    add_flight_options,
+    add_grid_options,
+    remarks_on,
+    survey,
+)
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.command_line import (
     add_force_option,
@@ -110,6 +115,8 @@ def _linear_model(given: Namespace) -> LinearModel:
     spare, _ = in_steady_flight(
         given.model, given.altitude_msl, given.airspeed, aircraft_path=given.aircraft_path,
         controls=given.controls)
+    for line in remarks_on(given):
+        print(line)
     return linearize(spare, 'differences')
 
 

@@ -18,10 +18,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+import json
+import re
+import shutil
 
 import light_aircraft
 from orders import flown
 import pytest
+from sick_aircraft import write
 
 pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 pytest.importorskip('gymnasium', reason='episodes need gymnasium')
@@ -29,6 +33,8 @@ pytest.importorskip('gymnasium', reason='episodes need gymnasium')
 import gymnasium
 
 from xplane_bridge.commands import linearize, tune
+from xplane_bridge.laboratory.campaigns import campaign
+from xplane_bridge.laboratory.campaigns.plan import plan as plans
 from xplane_bridge.laboratory.episodes import ID
 from xplane_bridge.laboratory.episodes.environment import FlightEnv
 from xplane_bridge.laboratory.episodes.vector import FlightVectorEnv
@@ -36,6 +42,8 @@ from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse
 from xplane_bridge.laboratory.open_flight import open_flight
+from xplane_bridge.simulation.aircraft.initial import Initial
+from xplane_bridge.simulation.aircraft.studies.physics_rate import remarks
 
 FOLDER = str(light_aircraft.FOLDER)
 LIGHT = ('electric_trainer', 'flying_wing', 'v_tail')
@@ -82,6 +90,30 @@ def test_an_aircraft_that_is_not_there_is_refused_before_an_episode_begins(given
     for make in (episodes, partial(FlightVectorEnv, scenario='steps_light', level='target')):
         with pytest.raises(ValueError, match=sentence):
             make(**given)
+
+
+def test_more_steps_and_controls_that_were_found_are_said_once_before_it_flies(tmp_path, capsys):
+    start, path = Initial(airspeed_kt=104.0), write(tmp_path)
+    said = ('sick is computed 960 times per second, which takes up to 8 times as long as 120: its '
+            'fastest mode has ')
+    assert [line.startswith(said) for line in remarks('sick', start, path)] == [True]
+    assert remarks('sick', start, path, 1200) == remarks('c172p', start) == []
+    assert remarks('ill', start, path) == []
+    shutil.copytree(light_aircraft.FOLDER / 'flying_wing', tmp_path / 'flying_wing',
+                    ignore=shutil.ignore_patterns('controls.yaml'))
+    found = ('flying_wing has no controls.yaml: it is moved by what was found, controls: {'
+             'aileron: {fcs/left-elevon-cmd-norm: 1, fcs/right-elevon-cmd-norm: -1}, elevator: ')
+    line, = remarks('flying_wing', Initial(altitude_msl=600.0, airspeed_kt=31.0), path)
+    assert line.startswith(found)
+    file = tmp_path / 'plan.json'
+    file.write_text(json.dumps({
+        'scenarios': ['steps_light'], 'simulators': ['core'], 'seeds': [1],
+        'aircraft': [{'model': 'flying_wing', 'aircraft_path': path}]}))
+    assert campaign.remarks(plans.load(str(file))) == [line]
+    assert tune.main(['--model', 'flying_wing', *THERE, '--aircraft-path', path]) == 0
+    assert capsys.readouterr().out.count(line) == 1
+    with pytest.warns(UserWarning, match=re.escape(found)):
+        FlightEnv('steps_light', model='flying_wing', aircraft_path=path)
 
 
 def test_a_rudder_that_moves_nothing_is_refused_only_where_it_is_needed():

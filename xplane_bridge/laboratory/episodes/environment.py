@@ -71,6 +71,7 @@ from xplane_bridge.laboratory.episodes.snapshot import Snapshot
 from xplane_bridge.laboratory.flights.flight import Flight, FlightState
 from xplane_bridge.laboratory.flights.order import CORE, FlownBy, goes_in_lockstep, Link, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
+from xplane_bridge.laboratory.flights.remarks import remarks
 from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 from xplane_bridge.laboratory.flights.scenario.start import apply_start, make_start, Start
@@ -78,6 +79,7 @@ from xplane_bridge.laboratory.open_flight import open_flight
 
 try:
     import gymnasium
+    from gymnasium import logger
     from gymnasium.spaces import Box
 except ImportError as error:
     raise missing('an environment', 'gymnasium', extra='train') from error
@@ -147,6 +149,8 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
             physics_rate=physics_rate, link=Link(lockstep=goes_in_lockstep(sim)))
         if sentences := refusals(self._order):
             raise OrderError(sentences)
+        for line in remarks(self._order):
+            logger.warn(line)
         self._flight: Flight | None = None
         # What an environment that restores a snapshot of this one must have been given too.
         self._made_with = {

@@ -64,12 +64,14 @@ from xplane_bridge.laboratory.episodes.reward import (
 from xplane_bridge.laboratory.flights.flight import Flight, FlightState
 from xplane_bridge.laboratory.flights.order import CORE, FlownBy, goes_in_lockstep, Link, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
+from xplane_bridge.laboratory.flights.remarks import remarks
 from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 from xplane_bridge.laboratory.flights.scenario.start import apply_start, make_start, Start
 from xplane_bridge.laboratory.open_flight import open_flight
 
 try:
+    from gymnasium import logger
     from gymnasium.spaces import Box
     from pettingzoo import ParallelEnv
 except ImportError as error:
@@ -141,6 +143,8 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
             physics_rate=physics_rate, link=Link(lockstep=goes_in_lockstep(sim)))
         if sentences := refusals(self._order):
             raise OrderError(sentences)
+        for line in remarks(self._order):
+            logger.warn(line)
         self._action, self._frames = LEVELS[level], int(frames_per_step)
         self._make_reward: Made = reward or TrackingReward
         self._make_termination: Made = termination or EnvelopeLeft

@@ -565,10 +565,13 @@ def moved_by(files: AircraftFiles, dt: float, path: str) -> Mixing:
     """
     Return what moves an aircraft: as its file of controls says, or else as is found.
 
-    That is looked for in a folder of one's own only. Raises ValueError for a mistake in the file.
+    That is looked for in a folder of one's own only. Raises ValueError for a mistake in the file,
+    and for an aircraft's that is no such.
     """
     if files.controls is not None or not path:
         return read(files)
+    # What is too large, or no XML, is refused before it is read for commands.
+    inert(files)
 
     def place() -> Model:
         model = Model(files.model, dt, 0, path, controls=None)
@@ -580,6 +583,12 @@ def moved_by(files: AircraftFiles, dt: float, path: str) -> Mixing:
         return model
 
     return control_effects.find(files, place)
+
+
+def found_controls(name: str, path: str, controls: str = '') -> Mixing:
+    """Return what moves an aircraft, if that was found, {} if it is said. Raises ValueError."""
+    files = find(name, path, Path(import_jsbsim().get_default_root_dir()), controls)
+    return {} if files.controls is not None else moved_by(files, 1.0 / PHYSICS_RATE, path)
 
 
 def check_plant(name: str, path: str, plant: Plant, dt: float, controls: str = '') -> None:

@@ -30,6 +30,7 @@ from xplane_bridge.common.fields import (
     Table,
     whole,
 )
+from xplane_bridge.common.units import KNOT
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.scenario.events import FAILURES, parse, ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.scenario import (
@@ -40,10 +41,13 @@ from xplane_bridge.laboratory.flights.scenario.scenario import (
 from xplane_bridge.simulation.aircraft import terrain
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.simulation.aircraft.plant import Plant
+from xplane_bridge.simulation.aircraft.terrain import Airfield
 from xplane_bridge.simulation.peers.traffic import offset
 
 NO_SENSORS = 'none'
 """Flown by the truth, whatever the scenario says."""
+
+_USUAL = Initial()
 
 
 def _read_initial(value: Any, where: str) -> dict[str, Any]:
@@ -186,16 +190,36 @@ def simulated_start(
     return given
 
 
+def find_start(
+    initial: Mapping[str, Any], runway: ChartedRunway | None = None, default: Initial = _USUAL
+) -> Initial:
+    """
+    Return where a scenario starts: what it does not say is simulator_node's default.
+
+    The ground around its runway is as high as that.
+    """
+    given = simulated_start(initial, runway)
+    return Initial(
+        lat_deg=given.get('latitude_deg', default.lat_deg),
+        lon_deg=given.get('longitude_deg', default.lon_deg),
+        altitude_msl=given.get('altitude_msl', default.altitude_msl),
+        heading_deg=given.get('heading_deg', default.heading_deg),
+        airspeed_kt=given['airspeed'] / KNOT if 'airspeed' in given else default.airspeed_kt,
+        parked=given.get('parked', default.parked),
+        airfield=Airfield(*given['airfield']) if runway else default.airfield,
+        plant=Plant.of(initial.get('plant', {})),
+        controls=initial.get('controls', default.controls))
+
+
 def fleet_start(initials: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """
     Return initial states of aircraft by name for simulator_node; refusals says which it can.
 
     All but the first are given from there: metres forward, right and up.
     """
-    usual = Initial()
     first, *others = (
-        {'model': DEFAULT_MODEL, 'latitude_deg': usual.lat_deg, 'longitude_deg': usual.lon_deg,
-         'altitude_msl': usual.altitude_msl, 'heading_deg': usual.heading_deg,
+        {'model': DEFAULT_MODEL, 'latitude_deg': _USUAL.lat_deg, 'longitude_deg': _USUAL.lon_deg,
+         'altitude_msl': _USUAL.altitude_msl, 'heading_deg': _USUAL.heading_deg,
          **simulated_start(one)} for one in initials.values())
     if not others:
         return first
