@@ -73,6 +73,8 @@ _SPIN, _STRIDES = 0.25, 80
 _SPUN = 1e-6
 _SLOW = 20
 _LONGEST_STEP = 0.5
+# So many times the change before is no slow one.
+_TORN = 100.0
 # A step in which a propeller loses next to nothing, in s.
 _MOMENT = 1e-6
 # It is begun at a throttle of 2**-10, and each doubling lasts so long (s).
@@ -471,6 +473,7 @@ class Model:
                         self.set(f'fcs/throttle-cmd-norm[{n}]', throttle * 0.5 ** doubling)
                     self.settle(round(_DOUBLING / self.dt))
             rest, step, last = _SPUN * self.get('inertia/weight-lbs'), self.dt, math.inf
+            longest = _LONGEST_STEP
             before = [get() for get in self._thrust]
             for stride in range(_STRIDES):
                 self.settle(round(_SPIN / self.dt))
@@ -479,8 +482,13 @@ class Model:
                 if change < rest:
                     break
                 if stride > _SLOW:
-                    # Where steps have become too long for it, it goes on with its own.
-                    step = min(2.0 * step, _LONGEST_STEP) if change < 2.0 * last else self.dt
+                    if change < 2.0 * last:
+                        step = min(2.0 * step, longest)
+                    else:
+                        # Where steps have become too long for it, it goes on with its own. That
+                        # which has torn it from its rest, such as a governor, is not tried again.
+                        longest = 0.5 * step if change > _TORN * last else longest
+                        step = self.dt
                     self._fdm.set_dt(step)
                 before, last = now, change
         spools = self._spools()
