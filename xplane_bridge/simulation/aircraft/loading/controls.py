@@ -112,12 +112,7 @@ def read(files: AircraftFiles) -> Mixing:
 
 def load(file: Path) -> Mixing:
     """Return what a file says. Raises ValueError with a sentence for what it may not."""
-    try:
-        content = plain_yaml.load_file(str(file))
-    except OSError as error:
-        raise ValueError(f'{file}: {error.strerror}') from None
-    except ValueError as error:
-        raise ValueError(f'{file}: {error}') from None
+    content = plain_yaml.load_named(str(file))
     with in_file(str(file)):
         found: Mixing = read_table(_TABLE, content).get('controls', {})
         return found
