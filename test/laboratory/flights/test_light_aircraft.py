@@ -41,6 +41,7 @@ from xplane_bridge.laboratory.episodes.vector import FlightVectorEnv
 from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse
+from xplane_bridge.laboratory.flights.scenario.start import apply_start, Start
 from xplane_bridge.laboratory.open_flight import open_flight
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.studies.physics_rate import remarks
@@ -59,6 +60,30 @@ def test_steps_of_altitude_heading_and_airspeed_are_met(model, rounding):
         rounding=rounding)
     assert [one for one in flight.result().judgements if not one.passed] == []
     assert len(flight.result().judgements) == 7
+
+
+def met(scenario, model):
+    """Return the criteria of a flight in core that were missed, and how many there are."""
+    flight = flown(scenario.with_initial({'model': model, 'aircraft_path': FOLDER}))
+    judgements = flight.result().judgements
+    return [one for one in judgements if not one.passed], len(judgements)
+
+
+@pytest.mark.parametrize('turbulence', [None, (7.6, 1.0)])
+def test_the_trainer_flies_from_runway_to_runway(turbulence):
+    assert met(apply_start(load(find('circuit_light')), Start(turbulence=turbulence)),
+               'electric_trainer') == ([], 8)
+
+
+@pytest.mark.parametrize('model', ['flying_wing', 'v_tail'])
+def test_what_has_no_wheels_is_thrown_and_slides_to_rest(model):
+    scenario = load(find('hand_launch'))
+    assert met(scenario, model) == ([], 5)
+    # Onto a target far below the ground it strikes that.
+    hard = flown(replace(scenario, events=tuple(
+        replace(event, value={'altitude': -90.0}) if event.at == 20.0 else event
+        for event in scenario.events)).with_initial({'model': model, 'aircraft_path': FOLDER}))
+    assert 'struck the ground with' in hard.crash_outcome
 
 
 def episodes(**given):
