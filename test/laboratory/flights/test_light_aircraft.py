@@ -32,7 +32,7 @@ pytest.importorskip('gymnasium', reason='episodes need gymnasium')
 
 import gymnasium
 
-from xplane_bridge.commands import linearize, tune
+from xplane_bridge.commands import experiment, linearize, tune
 from xplane_bridge.laboratory.campaigns import campaign
 from xplane_bridge.laboratory.campaigns.plan import plan as plans
 from xplane_bridge.laboratory.episodes import ID
@@ -40,6 +40,8 @@ from xplane_bridge.laboratory.episodes.environment import FlightEnv
 from xplane_bridge.laboratory.episodes.vector import FlightVectorEnv
 from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.refusals import OrderError
+from xplane_bridge.laboratory.flights.scenario.contents import find_aircraft_files
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse
 from xplane_bridge.laboratory.flights.scenario.start import apply_start, Start
 from xplane_bridge.laboratory.open_flight import open_flight
@@ -115,6 +117,16 @@ def test_an_aircraft_that_is_not_there_is_refused_before_an_episode_begins(given
     for make in (episodes, partial(FlightVectorEnv, scenario='steps_light', level='target')):
         with pytest.raises(ValueError, match=sentence):
             make(**given)
+
+
+def test_a_file_of_controls_is_an_option_and_part_of_what_a_campaign_flies():
+    with pytest.raises(OrderError, match='controls: there is no file .*mine.yaml'):
+        experiment.outputs(['--sim', 'core', '--scenario', 'steps_light', '--model', 'flying_wing',
+                            '--aircraft-path', FOLDER, '--controls', 'mine.yaml'])
+    files = find_aircraft_files('flying_wing', FOLDER)
+    assert files['controls.yaml'] == light_aircraft.FOLDER / 'flying_wing' / 'controls.yaml'
+    named = find_aircraft_files('flying_wing', FOLDER, str(files['flying_wing.xml']))
+    assert named['controls.yaml'] == files['flying_wing.xml']
 
 
 def test_more_steps_and_controls_that_were_found_are_said_once_before_it_flies(tmp_path, capsys):
