@@ -31,7 +31,7 @@ import jsbsim
 from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
-from xplane_bridge.simulation.aircraft.loading.control_effects import Effect, own_effects, propose
+from xplane_bridge.simulation.aircraft.loading.control_effects import assigned, Effect, own_effects
 from xplane_bridge.simulation.aircraft.loading.controls import as_line
 from xplane_bridge.simulation.aircraft.model import Model
 from xplane_bridge.simulation.aircraft.plant import Plant
@@ -165,17 +165,33 @@ def test_commands_are_told_from_what_a_file_computes_and_jsbsim_knows(unmapped):
     assert not found['payload/drop-cmd'].moves_something
 
 
-@pytest.mark.parametrize(('found', 'proposed'), [
+@pytest.mark.parametrize(('found', 'mixing', 'doubtful'), [
     ({'left': Effect(0.0, 20.0, -19.0, -0.3), 'right': Effect(0.0, -20.0, -19.0, 0.3)},
-     'controls: {aileron: {left: 1, right: -1}, elevator: {left: -1, right: -1}}'),
+     'controls: {aileron: {left: 1, right: -1}, elevator: {left: -1, right: -1}}', set()),
     # A V-tail rolls a little too, and its ailerons yaw.
     ({'tail-left': Effect(0.1, -4.0, -40.0, 9.0), 'tail-right': Effect(0.1, 4.0, -40.0, -9.0),
       'ailerons': Effect(0.0, 60.0, 0.0, -3.0), 'motor': Effect(8.0, 0.5, 0.1, 0.0)},
      'controls: {aileron: {ailerons: 1}, elevator: {tail-left: -1, tail-right: -1}, '
-     'rudder: {tail-left: 1, tail-right: -1}, throttle: {motor: 1}}'),
-], ids=['elevons', 'V-tail'])
-def test_controls_move_the_commands_of_their_axis(found, proposed):
-    assert as_line(propose(found)) == proposed
+     'rudder: {tail-left: 1, tail-right: -1}, throttle: {motor: 1}}', set()),
+    ({'left': Effect(0.0, 20.0, -19.0, 0.0), 'right': Effect(0.0, -15.0, -14.0, 0.0)},
+     'controls: {aileron: {left: 1, right: -1}, elevator: {left: -1, right: -1}}',
+     {'aileron', 'elevator'}),
+    # The second yaws nearly as much as the third.
+    ({'a': Effect(0.0, 0.0, -30.0, 0.0), 'b': Effect(0.0, 4.0, 0.0, -2.9),
+      'c': Effect(0.0, 0.1, 0.0, -3.0)},
+     'controls: {aileron: {b: 1}, elevator: {a: -1}, rudder: {c: -1}}', {'aileron', 'rudder'}),
+    ({'stick': Effect(0.0, 0.0, -1.68, 0.0), 'take-off': Effect(0.0, 0.0, 1.68, 0.0),
+      'b': Effect(0.0, 4.0, 0.0, 0.0)},
+     'controls: {aileron: {b: 1}, elevator: {stick: -1, take-off: 1}}', {'elevator'}),
+    # Half as much is no other half, and a tenth is left out.
+    ({'a': Effect(0.0, 0.0, -4.0, 0.0), 'flap': Effect(0.0, 0.0, -2.0, 0.0),
+      'b': Effect(0.0, 4.0, 0.0, 0.0), 'tab': Effect(0.0, 0.4, 0.0, 0.0)},
+     'controls: {aileron: {b: 1}, elevator: {a: -1, flap: -1}}', {'elevator'}),
+    ({'motor': Effect(8.0, 0.5, 0.0, 0.0), 'boost': Effect(4.0, 0.5, 0.0, 0.0)},
+     'controls: {throttle: {motor: 1, boost: 1}}', {'throttle'}),
+], ids=['elevons', 'V-tail', 'uneven', 'adverse yaw', 'against each other', 'unlike', 'motors'])
+def test_controls_move_the_commands_of_their_axis_and_doubts_are_known(found, mixing, doubtful):
+    assert (as_line(assigned(found)[0]), assigned(found)[1]) == (mixing, doubtful)
 
 
 @pytest.mark.parametrize(('text', 'sentence'), [

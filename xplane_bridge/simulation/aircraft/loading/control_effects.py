@@ -172,8 +172,12 @@ def _surfaces(found: Mapping[str, Effect]) -> list[_Surface]:
     return surfaces[::-1]
 
 
-def _assigned(found: Mapping[str, Effect]) -> tuple[Mixing, set[str]]:
-    """Return the mixing that follows from what commands do, and those of its controls in doubt."""
+def assigned(found: Mapping[str, Effect]) -> tuple[Mixing, set[str]]:
+    """
+    Return the mixing that follows from what commands do, and those of its controls in doubt.
+
+    It lacks an axis that none moves.
+    """
     motors = {name: one for name, one in found.items() if one.forward > max(
         _LEAST, _OF_A_MOTOR * one.most_turned)}
     surfaces = _surfaces({name: one for name, one in found.items() if name not in motors})
@@ -212,11 +216,6 @@ def _assigned(found: Mapping[str, Effect]) -> tuple[Mixing, set[str]]:
     return mixing, {name for name in mixing if _AXES.get(name, 'forward') in doubtful}
 
 
-def propose(found: Mapping[str, Effect]) -> Mixing:
-    """Return the mixing that follows from what commands do; without an axis that none moves."""
-    return _assigned(found)[0]
-
-
 def proposal(model: Movable) -> str:
     """Return what an aircraft's own commands do, and a mixing of them; '' without any."""
     found = {name: one for name, one in own_effects(model).items() if one.moves_something}
@@ -224,7 +223,7 @@ def proposal(model: Movable) -> str:
         return ''
     moved = '; '.join(f'{name} moves {one}' for name, one in found.items())
     return (f'; its file has commands of its own: {moved}; write {CONTROLS_FILE} beside it, such '
-            f'as {as_line(propose(found))}')
+            f'as {as_line(assigned(found)[0])}')
 
 
 def find(files: AircraftFiles, place: Callable[[], Movable]) -> Mixing:
@@ -256,7 +255,7 @@ def _find(files: AircraftFiles, place: Callable[[], Movable]) -> Mixing:
     except (ValueError, RuntimeError):
         # Whoever flies it says why it cannot.
         return {}
-    proposed, doubtful = _assigned(own)
+    proposed, doubtful = assigned(own)
     moved = set()
     for name, one in zip(COMMANDED, known.values(), strict=True):
         axis = _AXES.get(name, 'forward')
