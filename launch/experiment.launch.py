@@ -85,6 +85,8 @@ class Arguments:
         '', "JSBSim aircraft. Empty: the scenario's, or c172p.")
     aircraft_path: str = parameter(
         '', "Folder of your own aircraft, laid out as JSBSim's.")
+    controls: str = parameter(
+        '', 'File that says what moves it (.yaml). Empty: controls.yaml beside its file.')
     output: str = parameter(
         '', 'Prefix of the files .mcap, .png, .json, .log. Empty: sim_scenario_seed, with the '
         'time instead of the seed for a real simulator.')

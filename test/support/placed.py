@@ -18,9 +18,10 @@ from xplane_bridge.simulation.aircraft.model import Model
 from xplane_bridge.simulation.aircraft.state import KNOT
 
 
-def placed(name: str, altitude: float, airspeed: float, path: str = '') -> Model:
+def placed(name: str, altitude: float, airspeed: float, path: str = '',
+           controls: str | None = '') -> Model:
     """Return a model in the air with running engines, gear up, at a calibrated airspeed."""
-    model = Model(name, 1.0 / 120.0, 0, path)
+    model = Model(name, 1.0 / 120.0, 0, path, controls=controls)
     model.set_initial_conditions(47.0, 8.0, 400.0, altitude, 90.0)
     model.set('ic/vc-kts', airspeed / KNOT)
     model.initialise()

@@ -163,6 +163,8 @@ def _run(plan: Plan, path: Path, cluster: str, workers: int, require: float) -> 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     with Folder(path, plan) as folder:
+        for line in campaign.remarks(plan):
+            print(line, flush=True)
         if folder.done:
             print(f'{folder.done} of {len(plan)} flights are there already: {path}', flush=True)
         try:

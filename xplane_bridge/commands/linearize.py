@@ -51,12 +51,15 @@ from xplane_bridge.laboratory.envelope.envelope_picture import draw
 from xplane_bridge.laboratory.envelope.envelope_table import EnvelopeTable, where
 from xplane_bridge.laboratory.envelope.grid import AXES, Grid, parse
 from xplane_bridge.laboratory.experiments.settings import INTERRUPTED
+from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.linear_model import LinearModel
 from xplane_bridge.simulation.aircraft.loading import parameter_file
+from xplane_bridge.simulation.aircraft.loading.control_effects import Effect, own_effects
 from xplane_bridge.simulation.aircraft.model import Model
-from xplane_bridge.simulation.aircraft.studies.control_effects import Effect, own_effects
+from xplane_bridge.simulation.aircraft.state import KNOT
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize, METHODS
 from xplane_bridge.simulation.aircraft.studies.modes import CATEGORIES, CLASSES
+from xplane_bridge.simulation.aircraft.studies.physics_rate import remarks
 from xplane_bridge.simulation.aircraft.studies.spare import Spare
 from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 
@@ -72,11 +75,21 @@ def add_flight_options(parser: ArgumentParser, required: bool) -> None:
     aircraft.add_argument('--model', required=required, help='a JSBSim aircraft, such as c172p')
     aircraft.add_argument('--aircraft-path', default='', metavar='FOLDER',
                           help="folder of your own aircraft, laid out as JSBSim's")
+    aircraft.add_argument('--controls', default='', metavar='FILE',
+                          help='what moves it (.yaml), if its commands are its own (default: '
+                          'controls.yaml beside its file)')
     aircraft.add_argument('--altitude-msl', type=float, default=1500.0, metavar='M',
                           help='altitude in metres above mean sea level (%(default)s)')
     refuse_old_option(aircraft, '--altitude', '--altitude-msl')
     aircraft.add_argument('--airspeed', type=float, metavar='M/S',
                           help='calibrated airspeed, in m/s')
+
+
+def remarks_on(given: Namespace) -> list[str]:
+    """Return what to say of the aircraft of these options, a line each."""
+    return remarks(given.model, Initial(
+        altitude_msl=given.altitude_msl, airspeed_kt=given.airspeed / KNOT,
+        controls=given.controls), given.aircraft_path)
 
 
 def add_grid_options(parser: ArgumentParser, axes: Iterable[str]) -> None:
@@ -131,7 +144,7 @@ def survey(grid: Grid, study: Study, given: Namespace) -> EnvelopeTable:
 
 def _check_model(study: Study) -> None:
     """Raise ValueError for a model that does not exist, ImportError without JSBSim."""
-    Model(study.model, 1.0 / 120.0, 0, study.aircraft_path)
+    Model(study.model, 1.0 / 120.0, 0, study.aircraft_path, controls=study.controls)
 
 
 def _engine(given: Namespace, points: int) -> Engine:
@@ -228,10 +241,10 @@ def _at_one_point(given: Namespace) -> None:
         raise ValueError('expected --airspeed, or --grid with airspeed as an axis')
     spare, _ = in_steady_flight(
         given.model, given.altitude_msl, given.airspeed, math.radians(given.flight_path_angle),
-        math.radians(given.bank), given.aircraft_path)
+        math.radians(given.bank), given.aircraft_path, controls=given.controls)
     found = linearize(spare, given.method, patient=True)
     if given.aircraft_path:
-        for line in _what_moves(spare, found):
+        for line in [*remarks_on(given), *_what_moves(spare, found)]:
             print(line, file=sys.stderr, flush=True)
     sys.stdout.write(found.to_json())
 
@@ -271,7 +284,8 @@ def _over_grid(given: Namespace) -> None:
         given.model, given.aircraft_path, given.aircraft_class, given.category,
         gains.load(parameter_file.chosen(given.model, given.aircraft_path, given.gains))
         if given.gains else None,
-        limits=LoopRequirements(delay=given.delay, engine_lag=given.engine_lag)), given)
+        limits=LoopRequirements(delay=given.delay, engine_lag=given.engine_lag),
+        controls=given.controls), given)
     if not given.output:
         sys.stdout.write(envelope_table.FORMATS['.json'](found).decode())
     for write, file in zip(writers, given.output, strict=True):

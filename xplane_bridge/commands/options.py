@@ -41,9 +41,9 @@ from xplane_bridge.simulation.peers.registry import SIMULATORS
 SIM = 'xpc'
 """Where an experiment is flown by default."""
 
-_AIRCRAFT = ('model', 'aircraft_path', 'gains')
+_AIRCRAFT = ('model', 'aircraft_path', 'controls', 'gains')
 # Those that only a simulated aircraft has.
-_SIMULATED = ('model', 'aircraft_path')
+_SIMULATED = ('model', 'aircraft_path', 'controls')
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -74,6 +74,9 @@ def add_options(parser: ArgumentParser) -> None:
                           help="JSBSim aircraft (default: the scenario's, or c172p)")
     aircraft.add_argument('--aircraft-path', default='', metavar='FOLDER',
                           help="folder of your own aircraft, laid out as JSBSim's")
+    aircraft.add_argument('--controls', default='', metavar='FILE',
+                          help='what moves it (.yaml), if its commands are its own (default: '
+                          'controls.yaml beside its file)')
     aircraft.add_argument('--gains', default='', metavar='NAME',
                           help='gains and limits of the autopilot: a file (.yaml, of tune), or an '
                           "aircraft of this package (default: the aircraft's own)")

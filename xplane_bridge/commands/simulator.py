@@ -46,6 +46,7 @@ from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.simulation.aircraft.loading.parameter_file import airframe_limits
 from xplane_bridge.simulation.aircraft.state import AircraftState
 from xplane_bridge.simulation.aircraft.studies.physics_rate import physics_rate as chosen_rate
+from xplane_bridge.simulation.aircraft.studies.physics_rate import remarks
 from xplane_bridge.simulation.peers import options
 from xplane_bridge.simulation.peers.airframes import AirframeLines
 from xplane_bridge.simulation.peers.faults import Faults
@@ -119,7 +120,7 @@ def _make_server(arguments: Namespace) -> Server:
     initial = Initial(
         lat_deg=arguments.latitude, lon_deg=arguments.longitude,
         altitude_msl=arguments.altitude_msl, heading_deg=arguments.heading,
-        airspeed_kt=arguments.airspeed, parked=arguments.parked)
+        airspeed_kt=arguments.airspeed, parked=arguments.parked, controls=arguments.controls)
     faults = Faults(**{field.name: getattr(arguments, field.name) for field in fields(Faults)})
 
     chosen = _chosen(arguments) if arguments.name == _ALL else [arguments]
@@ -135,6 +136,10 @@ def _make_server(arguments: Namespace) -> Server:
         frontend.frame_rate or FRAME_RATE for frontend in frontends)
     make, make_other, initial = _flown(arguments, initial, chosen)
     starts = beside(initial, len(arguments.fleet))
+    for line in dict.fromkeys(line for model, start in zip(
+            (arguments.model, *arguments.fleet), (initial, *starts), strict=True)
+            for line in remarks(model, start, arguments.aircraft_path, arguments.physics_rate)):
+        print(line, flush=True)
     rate = arguments.physics_rate or max(physics_rate(frame_rate), *(
         chosen_rate(model, start, arguments.aircraft_path)
         for model, start in zip((arguments.model, *arguments.fleet), (initial, *starts),
@@ -274,6 +279,9 @@ def _add_aircraft_options(parser: ArgumentParser) -> None:
                        'of X-Plane, whose others have simple kinematics')
     group.add_argument('--aircraft-path', default='', metavar='FOLDER',
                        help="folder of your own aircraft, laid out as JSBSim's")
+    group.add_argument('--controls', default='', metavar='FILE',
+                       help='what moves it (.yaml), if its commands are its own (default: '
+                       'controls.yaml beside its file)')
     group.add_argument('--aircraft-outputs', action='store_true',
                        help="open the files and sockets that the aircraft's file names")
     group.add_argument('--parked', action='store_true',

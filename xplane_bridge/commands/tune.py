@@ -29,7 +29,12 @@ from pathlib import Path
 import shlex
 import sys
 
-from xplane_bridge.commands.linearize import add_flight_options, add_grid_options, survey
+from xplane_bridge.commands.linearize import (
+    add_flight_options,
+    add_grid_options,
+    remarks_on,
+    survey,
+)
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.command_line import (
     add_force_option,
@@ -108,7 +113,10 @@ def _linear_model(given: Namespace) -> LinearModel:
     if not given.model or given.airspeed is None:
         raise ValueError('expected --model with --airspeed, or --linear-model')
     spare, _ = in_steady_flight(
-        given.model, given.altitude_msl, given.airspeed, aircraft_path=given.aircraft_path)
+        given.model, given.altitude_msl, given.airspeed, aircraft_path=given.aircraft_path,
+        controls=given.controls)
+    for line in remarks_on(given):
+        print(line)
     return linearize(spare, 'differences')
 
 
@@ -143,7 +151,7 @@ def _schedule(given: Namespace, limits: LoopRequirements) -> dict[str, list[floa
     # In a schedule the altitude varies fastest.
     grid = Grid({name: grid.axes[name] for name in _SCHEDULED if name in grid.axes})
     study = Study(given.model, given.aircraft_path, tunes=True, limits=limits,
-                  bandwidths=dict(given.bandwidth))
+                  bandwidths=dict(given.bandwidth), controls=given.controls)
     rows = survey(grid, study, given).rows
     for row in rows:
         if row['outcome'] == LOST:
@@ -173,7 +181,7 @@ def _performance(given: Namespace, flaps: Flaps) -> Performance | None:
         print('no performance of take-off and landing: a linear model does not have it')
         return None
     try:
-        return runway_performance(given.model, flaps, given.aircraft_path)
+        return runway_performance(given.model, flaps, given.aircraft_path, given.controls)
     except ValueError as error:
         print(f'no performance of take-off and landing: {error}')
         return None

@@ -24,15 +24,15 @@ from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.envelope import Envelope
 from xplane_bridge.laboratory.control.geofence import Fence
 from xplane_bridge.laboratory.control.targets import AttitudeTarget, Level, RateTarget, Target
-from xplane_bridge.laboratory.flights import core
 from xplane_bridge.laboratory.flights.core_vehicle import CoreVehicle, make_aircraft
+from xplane_bridge.laboratory.flights.scenario.start import find_start
 
 SQUARE = ((-3000.0, -3000.0), (3000.0, -3000.0), (3000.0, 3000.0), (-3000.0, 3000.0))
 
 
 def eastward(cascade):
     return CoreVehicle(
-        make_aircraft(core.find_start({'heading_deg': 90.0, 'altitude': 1500.0})), law=cascade)
+        make_aircraft(find_start({'heading_deg': 90.0, 'altitude': 1500.0})), law=cascade)
 
 
 def flight(cascade, seconds, every=None, start=None):

@@ -145,7 +145,7 @@ def test_the_same_seed_is_the_same_to_the_bit_whatever_was_flown_before(short, l
     first = flown(env, 7, action=action)
     assert flown(env, 8, action=action) != first
     flown(env, 9, 10, action, wind=[3.0, 0.0, 0.0], turbulence=[20.0, 6], sensors='consumer')
-    flown(env, 9, 3, action, aircraft='pa28', initial={'gains': 'c172p'})
+    flown(env, 9, 3, action, model='pa28', initial={'gains': 'c172p'})
     with pytest.raises(ValueError, match='cannot be trimmed'):
         env.reset(seed=1, options={'initial': {'airspeed': 300.0}})
     for _ in range(3):
@@ -262,7 +262,7 @@ def test_the_observation_is_jsbsims(short):
 @pytest.mark.parametrize('options', [
     {'initial': {'altitude': 1300.0}}, {'wind': [0.0, 5.0, 0.0]}, {'wind': np.array([4.0, 0, 0])},
     {'turbulence': (20.0, 6)}, {'failures': [{'at': 0.4, 'engine_failed': True}]},
-    {'aircraft': 'pa28'}, {'sensors': 'consumer'},
+    {'model': 'pa28'}, {'sensors': 'consumer'},
     {'sensors': 'perfect', 'failures': [{'at': 0.4, 'pitot_blocked': True}]},
 ], ids=str)
 def test_each_option_has_its_effect_in_its_episode_only(short, options):
@@ -351,13 +351,15 @@ def test_the_reward_is_scaled_by_the_criteria(short):
     ({'scenario': None}, 'scenario: expected a name, a file or a Scenario, got None'),
     ({'level': None}, 'level: expected a text, got None'),
     ({'sensors': 3}, 'sensors: expected a text, got 3'),
-    ({'aircraft': 3}, 'aircraft: expected a text, got 3'),
+    ({'model': 3}, 'model: expected a text, got 3'),
     ({'reward': 1.0}, 'reward: expected a function of a Step, got 1.0'),
     ({'termination': 'low'}, "termination: expected a function of a Step, got 'low'"),
     ({'sim': 'xpc', 'rounding': 'xpc'}, "rounding 'xpc' belongs to core"),
     # The names of 0.2.
     ({'room': 'ros', 'sim': 'xpc'}, "room: this is now sim: 'core' .* the name of a simulator"),
     ({'wire': 'xpc'}, 'wire: this is now rounding'),
+    # That of 0.3.
+    ({'aircraft': 'pa28'}, 'aircraft: this is now model'),
 ])
 def test_mistakes_are_said_when_it_is_made(given, said):
     with pytest.raises(ValueError, match=said):
@@ -376,8 +378,8 @@ def test_mistakes_are_said_when_it_is_made(given, said):
     ({'failures': {'at': 3}}, 'options.failures: expected a list of events'),
     ({'failures': [{'at': 3.0, 'wind': [0, 0, 0]}]}, 'wind is no failure'),
     ({'failures': [{'at': 1.0, 'gnss_outage': True}]}, 'gnss_outage at 1 s needs sensors'),
-    ({'sensors': 'best'}, 'best'), ({'aircraft': 'ufo'}, 'ufo'),
-    ({'aircraft': 3}, 'expected a text, got 3'),
+    ({'sensors': 'best'}, 'best'), ({'model': 'ufo'}, 'ufo'),
+    ({'model': 3}, 'expected a text, got 3'),
     ([], r'options: expected names with values, got \[\]'),
 ])
 def test_mistakes_are_said_at_the_reset(short, options, said):

@@ -116,7 +116,7 @@ def test_a_snapshot_is_of_its_moment():
     ({'frames_per_step': 6}, 'frames_per_step of this environment is 6, .* snapshot 1'),
     ({'rounding': 'xpc'}, "rounding of this environment is 'xpc'"),
     ({'sensors': 'consumer'}, "sensors of this environment is 'consumer', .* snapshot ''"),
-    ({'aircraft': 'pa28'}, "aircraft of this environment is 'pa28'"),
+    ({'model': 'pa28'}, "model of this environment is 'pa28'"),
     ({'scenario': 'steps'}, "scenario of this environment is 'steps', .* snapshot 'short'"),
     ({'scenario': replace(SHORT, duration=3.0)}, 'scenarios short: they differ in duration$'),
 ])

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 import shutil
 
@@ -25,14 +26,17 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
+import jsbsim
+
+from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
+from xplane_bridge.simulation.aircraft.loading.control_effects import assigned, Effect, own_effects
 from xplane_bridge.simulation.aircraft.loading.controls import as_line
 from xplane_bridge.simulation.aircraft.model import Model
 from xplane_bridge.simulation.aircraft.plant import Plant
 from xplane_bridge.simulation.aircraft.sample import AIRFRAME_STATE
 from xplane_bridge.simulation.aircraft.state import KNOT
-from xplane_bridge.simulation.aircraft.studies.control_effects import Effect, own_effects, propose
 from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_flight
 from xplane_bridge.simulation.aircraft.trim import trim
 
@@ -43,9 +47,10 @@ LEFT, RIGHT = 'fcs/left-elevon-cmd-norm', 'fcs/right-elevon-cmd-norm'
 
 @pytest.fixture
 def unmapped(tmp_path: Path) -> Path:
-    """Return a folder with the wing, without what says how it is moved."""
-    shutil.copytree(light_aircraft.FOLDER / 'flying_wing', tmp_path / 'flying_wing',
-                    ignore=shutil.ignore_patterns('controls.yaml'))
+    """Return a folder with the wing and the V-tail, without what says how they are moved."""
+    for model in ('flying_wing', 'v_tail'):
+        shutil.copytree(light_aircraft.FOLDER / model, tmp_path / model,
+                        ignore=shutil.ignore_patterns('controls.yaml'))
     return tmp_path
 
 
@@ -83,15 +88,55 @@ def test_it_holds_its_trim_for_twenty_seconds_and_shows_both_surfaces(model, pai
         assert shown[f'{name}_deflection'] == pytest.approx(expected)
 
 
-def test_what_is_not_mapped_is_found_and_the_trim_says_a_mapping_that_works(unmapped):
+@pytest.mark.parametrize('model', ['flying_wing', 'v_tail'])
+def test_what_is_not_mapped_is_found_and_flown_as_the_file_says(unmapped, model):
+    found = placed(model, 600.0, 16.0, str(unmapped))
+    mapped = placed(model, 600.0, 16.0, WING)
+    assert found.controls == mapped.controls != {}
+    assert trim(found) == trim(mapped)
+
+
+def test_what_is_ambiguous_is_told_with_a_mapping_that_works(unmapped):
+    file = unmapped / 'flying_wing' / 'flying_wing.xml'
+    file.write_text(file.read_text().replace('<max>0.5</max>', '<max>0.4</max>', 1).replace(
+        '<min>-0.5</min>', '<min>-0.4</min>', 1))
     with pytest.raises(ValueError, match=(
             'moves nothing: elevator, aileron, rudder; its file has commands of its own: .*'
             'left-elevon-cmd-norm moves roll .*, pitch -.*write controls.yaml beside it')) as why:
         in_steady_flight('flying_wing', 600.0, 16.0, aircraft_path=str(unmapped))
     proposed = str(why.value).partition('such as ')[2]
     (unmapped / 'flying_wing' / 'controls.yaml').write_text(proposed)
-    found = trim(placed('flying_wing', 600.0, 16.0, str(unmapped)))
-    assert found == trim(placed('flying_wing', 600.0, 16.0, WING))
+    in_steady_flight('flying_wing', 600.0, 16.0, aircraft_path=str(unmapped))
+
+
+@pytest.mark.parametrize('model', ['c172p', '737', 'SGS', 'T37', 'f15'])
+def test_commands_of_unknown_names_are_found_as_their_names_said(tmp_path, model):
+    place = tmp_path / model
+    shutil.copytree(Path(jsbsim.get_default_root_dir()) / 'aircraft' / model, place)
+    servos = {f'fcs/{name}-cmd-norm': f'servo/ch[{n}]' for n, name in enumerate(SURFACES)}
+    declared = ''.join(f'<property value="0">{servo}</property>' for servo in servos.values())
+    for file in place.rglob('*.xml'):
+        text = file.read_text()
+        for name, servo in servos.items():
+            text = text.replace(name, servo)
+        file.write_text(text.replace(
+            '<flight_control', f'<system name="servos">{declared}</system><flight_control', 1))
+    assert Model(model, 1.0 / 120.0, 0, str(tmp_path)).controls == {
+        'elevator': {'servo/ch[0]': -1.0}, 'aileron': {'servo/ch[1]': 1.0},
+        'rudder': {'servo/ch[2]': -1.0}}
+
+
+def test_a_file_that_is_named_takes_the_place_of_that_beside_the_aircraft(tmp_path):
+    file = tmp_path / 'mine.yaml'
+    file.write_text(f'controls: {{elevator: {{{LEFT}: -1, {RIGHT}: -1}}, '
+                    f'aileron: {{{LEFT}: -1, {RIGHT}: 1}}}}')
+    aircraft = Aircraft('flying_wing', replace(START, controls=str(file)), aircraft_path=WING)
+    aircraft.set_controls(aileron=0.3)
+    aircraft.step(12)
+    assert aircraft.state.p < -0.1
+    file.unlink()
+    with pytest.raises(ValueError, match=f'controls: there is no file {file}'):
+        aircraft.reset()
 
 
 def test_a_motor_and_servos_by_number_are_found_too(tmp_path):
@@ -101,14 +146,10 @@ def test_a_motor_and_servos_by_number_are_found_too(tmp_path):
           <property value="0">servo/ch[2]</property><channel name="Motor">
           <pure_gain name="fcs/esc"><input>servo/ch[2]</input><gain>1.0</gain>
           <output>fcs/throttle-pos-norm[0]</output></pure_gain></channel></flight_control>"""})
-    file = tmp_path / 'electric_trainer' / 'controls.yaml'
-    with pytest.raises(ValueError, match='1 engine of 1 without thrust .*moves nothing: ') as why:
-        in_steady_flight('electric_trainer', 600.0, 17.0, aircraft_path=path)
-    proposed = str(why.value).partition('such as ')[2]
-    assert 'throttle: {"servo/ch[2]": 1}' in proposed
-    file.write_text(proposed)
-    _, found = in_steady_flight('electric_trainer', 600.0, 17.0, aircraft_path=path)
+    spare, found = in_steady_flight('electric_trainer', 600.0, 17.0, aircraft_path=path)
     assert 0.3 < found.throttle < 0.9
+    assert spare.model().controls == {
+        'elevator': {'servo/ch[1]': -1.0}, 'throttle': {'servo/ch[2]': 1.0}}
 
 
 def test_commands_are_told_from_what_a_file_computes_and_jsbsim_knows(unmapped):
@@ -119,22 +160,38 @@ def test_commands_are_told_from_what_a_file_computes_and_jsbsim_knows(unmapped):
       <pure_gain name="fcs/gain"><input>payload/sum</input><gain>2</gain></pure_gain>
       <pure_gain name="fcs/again"><input>fcs/sum-of-all</input><gain>2</gain></pure_gain>
       </channel><property value="0.0">payload/drop-cmd</property><channel name="Left">"""))
-    found = own_effects(placed('flying_wing', 600.0, 16.0, str(unmapped)))
+    found = own_effects(placed('flying_wing', 600.0, 16.0, str(unmapped), None))
     assert {*found} == {LEFT, RIGHT, 'payload/drop-cmd'}
     assert not found['payload/drop-cmd'].moves_something
 
 
-@pytest.mark.parametrize(('found', 'proposed'), [
+@pytest.mark.parametrize(('found', 'mixing', 'doubtful'), [
     ({'left': Effect(0.0, 20.0, -19.0, -0.3), 'right': Effect(0.0, -20.0, -19.0, 0.3)},
-     'controls: {aileron: {left: 1, right: -1}, elevator: {left: -1, right: -1}}'),
+     'controls: {aileron: {left: 1, right: -1}, elevator: {left: -1, right: -1}}', set()),
     # A V-tail rolls a little too, and its ailerons yaw.
     ({'tail-left': Effect(0.1, -4.0, -40.0, 9.0), 'tail-right': Effect(0.1, 4.0, -40.0, -9.0),
       'ailerons': Effect(0.0, 60.0, 0.0, -3.0), 'motor': Effect(8.0, 0.5, 0.1, 0.0)},
      'controls: {aileron: {ailerons: 1}, elevator: {tail-left: -1, tail-right: -1}, '
-     'rudder: {tail-left: 1, tail-right: -1}, throttle: {motor: 1}}'),
-], ids=['elevons', 'V-tail'])
-def test_controls_move_the_commands_of_their_axis(found, proposed):
-    assert as_line(propose(found)) == proposed
+     'rudder: {tail-left: 1, tail-right: -1}, throttle: {motor: 1}}', set()),
+    ({'left': Effect(0.0, 20.0, -19.0, 0.0), 'right': Effect(0.0, -15.0, -14.0, 0.0)},
+     'controls: {aileron: {left: 1, right: -1}, elevator: {left: -1, right: -1}}',
+     {'aileron', 'elevator'}),
+    # The second yaws nearly as much as the third.
+    ({'a': Effect(0.0, 0.0, -30.0, 0.0), 'b': Effect(0.0, 4.0, 0.0, -2.9),
+      'c': Effect(0.0, 0.1, 0.0, -3.0)},
+     'controls: {aileron: {b: 1}, elevator: {a: -1}, rudder: {c: -1}}', {'aileron', 'rudder'}),
+    ({'stick': Effect(0.0, 0.0, -1.68, 0.0), 'take-off': Effect(0.0, 0.0, 1.68, 0.0),
+      'b': Effect(0.0, 4.0, 0.0, 0.0)},
+     'controls: {aileron: {b: 1}, elevator: {stick: -1, take-off: 1}}', {'elevator'}),
+    # Half as much is no other half, and a tenth is left out.
+    ({'a': Effect(0.0, 0.0, -4.0, 0.0), 'flap': Effect(0.0, 0.0, -2.0, 0.0),
+      'b': Effect(0.0, 4.0, 0.0, 0.0), 'tab': Effect(0.0, 0.4, 0.0, 0.0)},
+     'controls: {aileron: {b: 1}, elevator: {a: -1, flap: -1}}', {'elevator'}),
+    ({'motor': Effect(8.0, 0.5, 0.0, 0.0), 'boost': Effect(4.0, 0.5, 0.0, 0.0)},
+     'controls: {throttle: {motor: 1, boost: 1}}', {'throttle'}),
+], ids=['elevons', 'V-tail', 'uneven', 'adverse yaw', 'against each other', 'unlike', 'motors'])
+def test_controls_move_the_commands_of_their_axis_and_doubts_are_known(found, mixing, doubtful):
+    assert (as_line(assigned(found)[0]), assigned(found)[1]) == (mixing, doubtful)
 
 
 @pytest.mark.parametrize(('text', 'sentence'), [

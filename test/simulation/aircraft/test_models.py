@@ -38,7 +38,7 @@ HANDS_OFF = 10.0
 STEADY = (
     '737', '787-8', 'A320', 'A4', 'B747', 'Boeing314', 'Camel', 'Concorde', 'F4N', 'F80C', 'J3Cub',
     'MD11', 'OV10', 'T37', 'T38', 'XB-70', 'c172p', 'c172r', 'c172x', 'c182', 'c310', 'f15', 'f16',
-    'global5000', 'pa28', 't6texan2')
+    'global5000', 'pa28', 'pc7', 't6texan2')
 GLIDERS = ('SGS', 'minisgs', 'sgs126', 'sgs233')
 
 

@@ -34,6 +34,7 @@ from xplane_bridge.laboratory.campaigns.table.folder import Folder
 from xplane_bridge.laboratory.campaigns.table.lost import LostFlights
 from xplane_bridge.laboratory.campaigns.table.rows import LOST, NOT_FLOWN, Row
 from xplane_bridge.laboratory.campaigns.table.table import Summary
+from xplane_bridge.laboratory.flights.remarks import remarks as remarks_on
 
 _LONGEST = 400
 # If so many flights in a row are lost, and more than are flown at a time, the rest would be too.
@@ -46,6 +47,12 @@ class OfRow(Protocol):
     @property
     def row(self) -> Row:
         """Return the row."""
+
+
+def remarks(plan: Plan) -> list[str]:
+    """Return what to say of aircraft of one's own before a plan is flown, a line each."""
+    return [*dict.fromkeys(
+        line for order in plans.first_orders(plan) for line in remarks_on(order))]
 
 
 def run(plan: Plan, folder: Folder, engine: Callable[[], Engine]) -> Summary:

@@ -65,6 +65,7 @@ class Study:
     """
     What is studied at each point of a grid.
 
+    ``controls`` is the file that says what moves it, if not the one beside it.
     Of ``gains`` the margins are found, with the delay and the lag of ``limits``. ``tunes`` says
     whether gains are found with these limits and ``bandwidths``. Levels are those of
     ``aircraft_class`` and ``category``.
@@ -78,6 +79,7 @@ class Study:
     tunes: bool = False
     bandwidths: Mapping[str, float] = field(default_factory=dict)
     limits: LoopRequirements = LoopRequirements()
+    controls: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def _found(study: Study, point: Mapping[str, float]) -> Row:
     plant = Plant.of({name: value for name, value in point.items() if name not in OPTIONS})
     spare, steady = in_steady_flight(
         study.model, point['altitude_msl'], point['airspeed'], flaps=point.get('flaps', 0.0),
-        aircraft_path=study.aircraft_path, plant=plant)
+        aircraft_path=study.aircraft_path, plant=plant, controls=study.controls)
     model = linearize(spare, 'differences')
     modes = compute_modes(model)
     found: Row = {'trim.mass': spare.state.mass} | _trim(steady)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 import math
 
 from xplane_bridge.laboratory.control.runway.performance import Performance
@@ -63,15 +64,19 @@ class Flaps:
                 raise ValueError(f'{name}-flaps is {getattr(self, name):g}, expected 0 .. 1')
 
 
-def runway_performance(name: str, flaps: Flaps, aircraft_path: str = '') -> Performance:
+def runway_performance(
+    name: str, flaps: Flaps, aircraft_path: str = '', controls: str = ''
+) -> Performance:
     """
     Return the speeds, attitudes and dimensions of an aircraft's take-offs and landings.
 
-    Stall speeds are the slowest trims with the engines idling, near sea level. Raises ValueError
+    Stall speeds are the slowest trims with the engines idling, near sea level. ``controls`` is the
+    file that says what moves it, if not the one beside it. Raises ValueError
     for an aircraft that has no engine, does not stand, or cannot be trimmed so.
     """
-    rate = physics_rate(name, Initial(), aircraft_path)
-    standing = Aircraft(name, Initial(parked=True), 1.0 / rate, aircraft_path=aircraft_path)
+    start = Initial(parked=True, controls=controls)
+    rate = physics_rate(name, start, aircraft_path)
+    standing = Aircraft(name, start, 1.0 / rate, aircraft_path=aircraft_path)
     if not standing.engine_count:
         raise ValueError(f'{name} has no engine to take off with')
     if not all(standing.state.wheels_on_ground) or not standing.state.wheels_on_ground:
@@ -81,7 +86,7 @@ def runway_performance(name: str, flaps: Flaps, aircraft_path: str = '') -> Perf
     touch_down_pitch, highest_pitch = _touch_down_pitch(standing), _highest_pitch(standing)
     # It rolls; and it may have none, which takes no trims to find.
     steering = _steering(standing)
-    trims = _Trims(name, aircraft_path, rate)
+    trims = _Trims(name, aircraft_path, rate, controls)
     stall = trims.stall(flaps.take_off, 1.0)
     landing_stall = trims.stall(flaps.landing, 1.0)
     climb_speed, climb = trims.best_climb(flaps.take_off, _LEAST_CLIMB * stall, _PATTERN * stall)
@@ -102,13 +107,14 @@ def runway_performance(name: str, flaps: Flaps, aircraft_path: str = '') -> Perf
 class _Trims:
     """Trims of a model in the configurations of take-off and landing."""
 
-    def __init__(self, name: str, aircraft_path: str, rate: int) -> None:
-        self._name, self._path, self._rate = name, aircraft_path, rate
+    def __init__(self, name: str, aircraft_path: str, rate: int, controls: str) -> None:
+        self._name, self._load = name, partial(
+            Model, name, 1.0 / rate, 0, aircraft_path, controls=controls)
 
     def at(self, airspeed: float, flaps: float, gear: float, path_angle: float = 0.0,
            throttle: float | None = None) -> Steady:
         """Return the steady flight at a calibrated airspeed (m/s); ValueError if there is none."""
-        model = Model(self._name, 1.0 / self._rate, 0, self._path)
+        model = self._load()
         model.set_initial_conditions(
             HOME_LAT_DEG, HOME_LON_DEG, HOME_ELEVATION, HOME_ELEVATION + _ABOVE_GROUND, 0.0)
         model.set('ic/vc-kts', airspeed / KNOT)
@@ -130,7 +136,7 @@ class _Trims:
 
     def stall(self, flaps: float, gear: float) -> float:
         """Return the slowest airspeed (m/s) with a steady glide, the engines idling."""
-        model = Model(self._name, 1.0 / self._rate, 0, self._path)
+        model = self._load()
         fastest = usual_airspeeds(model)[0] * KNOT
         slowest = -1
         # The farthest first: three slower ones in a row that do not fly end it.

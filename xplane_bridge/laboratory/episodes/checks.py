@@ -27,8 +27,9 @@ from xplane_bridge.laboratory.control.policy.observation import INDEX, NAMES
 from xplane_bridge.laboratory.episodes.snapshot import Snapshot
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 
-# Arguments of 0.2.
+# Arguments of 0.2 and 0.3.
 _RENAMED = {
+    'aircraft': 'model',
     'room': "sim: 'core' (the default), or the name of a simulator, then through ROS",
     'wire': 'rounding'}
 
@@ -66,6 +67,12 @@ def refuse_fleet(scenario: Scenario) -> None:
         raise ValueError(
             f'scenario {scenario.name} has {len(scenario.vehicles)} aircraft, and FlightEnv flies '
             'one: use FleetEnv')
+
+
+def in_aircraft(scenario: Scenario, model: str | None, aircraft_path: str | None) -> Scenario:
+    """Return a scenario with this model, of this folder, as far as they are given."""
+    given = {'model': model, 'aircraft_path': aircraft_path}
+    return scenario.with_initial({name: value for name, value in given.items() if value})
 
 
 def checked_fields(fields: object) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ from xplane_bridge.laboratory.episodes.checks import (
     checked_seed,
     checked_snapshot,
     drawn_seed,
+    in_aircraft,
     refuse_fleet,
     refuse_names,
 )
@@ -70,6 +71,7 @@ from xplane_bridge.laboratory.episodes.snapshot import Snapshot
 from xplane_bridge.laboratory.flights.flight import Flight, FlightState
 from xplane_bridge.laboratory.flights.order import CORE, FlownBy, goes_in_lockstep, Link, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
+from xplane_bridge.laboratory.flights.remarks import remarks
 from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 from xplane_bridge.laboratory.flights.scenario.start import apply_start, make_start, Start
@@ -77,6 +79,7 @@ from xplane_bridge.laboratory.open_flight import open_flight
 
 try:
     import gymnasium
+    from gymnasium import logger
     from gymnasium.spaces import Box
 except ImportError as error:
     raise missing('an environment', 'gymnasium', extra='train') from error
@@ -106,8 +109,8 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
     action; ``physics_rate`` is how many times per second the aircraft is computed, 0: as often as
     its model needs. ``fields`` names what is observed, in its order (default: all of
     control.observation). ``reward`` and ``termination`` take the place of the scenario's
-    (reward.py), and ``sensors`` and ``aircraft`` that of its own. Raises ValueError with a
-    sentence for what cannot be flown.
+    (reward.py), and ``sensors``, ``model`` and ``aircraft_path`` (the folder of one of your own)
+    that of its own. Raises ValueError with a sentence for what cannot be flown.
 
     An episode begins when the scenario engages its controller; until then, and whenever it is
     not engaged, the scenario's own controls fly, and actions do not count (``info['engaged']``).
@@ -119,7 +122,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         self, scenario: str | Scenario = 'turbulence', sim: str = CORE,
         level: str = 'controls', rounding: str = '', frames_per_step: int = 1,
         reward: Reward | None = None, termination: Termination | None = None,
-        sensors: str | None = None, aircraft: str | None = None,
+        sensors: str | None = None, model: str | None = None, aircraft_path: str | None = None,
         physics_rate: int = 0, fields: Sequence[str] | None = None,
         render_mode: str | None = None, **given: object,
     ) -> None:
@@ -127,7 +130,7 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         made_with = {
             'scenario': scenario, 'sim': sim, 'level': level, 'rounding': rounding,
             'frames_per_step': frames_per_step, 'sensors': sensors or '',
-            'aircraft': aircraft or ''}
+            'model': model or '', 'aircraft_path': aircraft_path or ''}
         check_arguments(
             **made_with, reward=reward, termination=termination, render_mode=render_mode)
         self.render_mode = render_mode
@@ -138,13 +141,16 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
             scenario = scenarios.load(scenarios.find(scenario))
         refuse_fleet(scenario)
         self._duration = scenario.duration
-        self._usual = Start(aircraft=aircraft or '', sensors=sensors or '')
+        self._usual = Start(sensors=sensors or '')
         self._frames = int(frames_per_step)
         self._order = Order(
-            scenario, sim, FlownBy(actions=level), sensors=sensors or '', rounding=rounding,
+            in_aircraft(scenario, model, aircraft_path), sim, FlownBy(actions=level),
+            sensors=sensors or '', rounding=rounding,
             physics_rate=physics_rate, link=Link(lockstep=goes_in_lockstep(sim)))
         if sentences := refusals(self._order):
             raise OrderError(sentences)
+        for line in remarks(self._order):
+            logger.warn(line)
         self._flight: Flight | None = None
         # What an environment that restores a snapshot of this one must have been given too.
         self._made_with = {
@@ -168,8 +174,8 @@ class FlightEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         Begin an episode with a newly trimmed aircraft; the same seed gives the same to the bit.
 
         ``seed`` is also that of the turbulence, as in ``experiment --seed``; without one it is
-        drawn. ``options``: some of initial, wind, turbulence, failures, aircraft and sensors (see
-        Start), for this episode only. Raises ValueError with a sentence.
+        drawn. ``options``: some of initial, wind, turbulence, failures, model, aircraft_path and
+        sensors (start.OPTIONS), for this episode only. Raises ValueError with a sentence.
         """
         seed = checked_seed(seed)
         super().reset(seed=seed)

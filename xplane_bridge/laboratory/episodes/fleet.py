@@ -51,6 +51,7 @@ from xplane_bridge.laboratory.episodes.checks import (
     checked_reward,
     checked_seed,
     drawn_seed,
+    in_aircraft,
 )
 from xplane_bridge.laboratory.episodes.environment import box
 from xplane_bridge.laboratory.episodes.reward import (
@@ -63,12 +64,14 @@ from xplane_bridge.laboratory.episodes.reward import (
 from xplane_bridge.laboratory.flights.flight import Flight, FlightState
 from xplane_bridge.laboratory.flights.order import CORE, FlownBy, goes_in_lockstep, Link, Order
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
+from xplane_bridge.laboratory.flights.remarks import remarks
 from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 from xplane_bridge.laboratory.flights.scenario.start import apply_start, make_start, Start
 from xplane_bridge.laboratory.open_flight import open_flight
 
 try:
+    from gymnasium import logger
     from gymnasium.spaces import Box
     from pettingzoo import ParallelEnv
 except ImportError as error:
@@ -82,7 +85,7 @@ OTHERS = (
 """What is observed of each other aircraft: where it is, and moves, as seen from the own one."""
 
 # An aircraft's place is its own: these are of all.
-_OPTIONS = ('wind', 'turbulence', 'failures', 'aircraft', 'sensors')
+_OPTIONS = ('wind', 'turbulence', 'failures', 'model', 'aircraft_path', 'sensors')
 _QUATERNION = [INDEX[f'imu/data.orientation.{name}'] for name in 'wxyz']
 _VELOCITY = [INDEX[f'odom.twist.twist.linear.{name}'] for name in 'xyz']
 
@@ -104,10 +107,10 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
 
     ``scenario`` is the name of one, a file, or a Scenario; ``sim`` is 'core', in this process, or
     'direct', through ROS in lockstep. ``level``, ``rounding``, ``frames_per_step``, ``sensors``,
-    ``aircraft`` and ``physics_rate`` are those of FlightEnv, for each. ``reward`` and
-    ``termination`` are called with the scenario of an aircraft at each reset, and return what
-    FlightEnv is given: by default TrackingReward and EnvelopeLeft. Raises ValueError with a
-    sentence for what cannot be flown.
+    ``model``, ``aircraft_path`` and ``physics_rate`` are those of FlightEnv, for each.
+    ``reward`` and ``termination`` are called with the scenario of an aircraft at each reset, and
+    return what FlightEnv is given: by default TrackingReward and EnvelopeLeft. Raises ValueError
+    with a sentence for what cannot be flown.
 
     An agent observes all fields of FlightEnv, then OTHERS of each other aircraft, in their order
     and in truth. An episode begins when all are engaged.
@@ -120,25 +123,28 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
     def __init__(
         self, scenario: str | Scenario = 'crossing', level: str = 'target', rounding: str = '',
         frames_per_step: int = 6, reward: Made | None = None, termination: Made | None = None,
-        sensors: str | None = None, aircraft: str | None = None,
+        sensors: str | None = None, model: str | None = None, aircraft_path: str | None = None,
         physics_rate: int = 0, render_mode: str | None = None, sim: str = CORE,
     ) -> None:
         check_arguments(
             scenario=scenario, frames_per_step=frames_per_step, reward=reward,
             termination=termination, render_mode=render_mode, level=level, rounding=rounding,
-            sensors=sensors or '', aircraft=aircraft or '', sim=sim)
+            sensors=sensors or '', model=model or '', aircraft_path=aircraft_path or '', sim=sim)
         if isinstance(scenario, str):
             scenario = scenarios.load(scenarios.find(scenario))
         if not scenario.vehicles:
             raise ValueError(
                 f'scenario {scenario.name} has one aircraft: use FlightEnv, or one with vehicles')
         self.render_mode = render_mode
-        self._usual = Start(aircraft=aircraft or '', sensors=sensors or '')
+        self._usual = Start(sensors=sensors or '')
         self._order = Order(
-            scenario, sim, FlownBy(actions=level), sensors=sensors or '', rounding=rounding,
+            in_aircraft(scenario, model, aircraft_path), sim, FlownBy(actions=level),
+            sensors=sensors or '', rounding=rounding,
             physics_rate=physics_rate, link=Link(lockstep=goes_in_lockstep(sim)))
         if sentences := refusals(self._order):
             raise OrderError(sentences)
+        for line in remarks(self._order):
+            logger.warn(line)
         self._action, self._frames = LEVELS[level], int(frames_per_step)
         self._make_reward: Made = reward or TrackingReward
         self._make_termination: Made = termination or EnvelopeLeft
@@ -167,9 +173,9 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
         """
         Begin an episode; the same seed gives the same to the bit.
 
-        ``options``: some of wind, turbulence, failures, aircraft and sensors, of each aircraft, as
-        FlightEnv has them; others are ignored with a warning, as PettingZoo has it. Raises
-        ValueError with a sentence.
+        ``options``: some of wind, turbulence, failures, model, aircraft_path and sensors, of each
+        aircraft, as FlightEnv has them; others are ignored with a warning, as PettingZoo has it.
+        Raises ValueError with a sentence.
         """
         seed = checked_seed(seed)
         if seed is not None:

@@ -22,21 +22,18 @@ rounded here, unless the order names one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 import math
 import time
-from typing import Any
 
 from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.common.machine import MachineError
-from xplane_bridge.common.timing import FRAME, PHYSICS_RATE
-from xplane_bridge.common.units import KNOT
+from xplane_bridge.common.timing import FRAME
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.policy.action import LEVELS
 from xplane_bridge.laboratory.control.runway.autopilot import Autopilot
-from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.controller import ControlLaw
 from xplane_bridge.laboratory.flights.core_vehicle import CoreVehicle, make_aircraft, Rounding
 from xplane_bridge.laboratory.flights.flight import Display, Flight, FlightState
@@ -47,21 +44,18 @@ from xplane_bridge.laboratory.flights.recordings.collected import Collector
 from xplane_bridge.laboratory.flights.rounding import make_rounding
 from xplane_bridge.laboratory.flights.scenario.excitation import Excitation
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario, ScenarioError
-from xplane_bridge.laboratory.flights.scenario.start import simulated_start
+from xplane_bridge.laboratory.flights.scenario.start import find_start
 from xplane_bridge.laboratory.flights.script import Progress, Script
 from xplane_bridge.laboratory.flights.scripted import RunScriptVehicle
 from xplane_bridge.laboratory.flights.sensed import load_sensors
 from xplane_bridge.laboratory.flights.simulation_frames import FrameStepper
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
-from xplane_bridge.simulation.aircraft.initial import Initial
-from xplane_bridge.simulation.aircraft.plant import Plant
+from xplane_bridge.simulation.aircraft.loading.control_effects import idle_surfaces
 from xplane_bridge.simulation.aircraft.runscript.scripted import ScriptedAircraft
-from xplane_bridge.simulation.aircraft.studies.control_effects import idle_surfaces
-from xplane_bridge.simulation.aircraft.studies.physics_rate import fastest_mode, physics_rate
+from xplane_bridge.simulation.aircraft.studies.physics_rate import physics_rate
 from xplane_bridge.simulation.aircraft.studies.spare import make_spare
-from xplane_bridge.simulation.aircraft.terrain import Airfield, elevation_m
+from xplane_bridge.simulation.aircraft.terrain import elevation_m
 
-_USUAL = Initial()
 # What a sum of frames may be wrong by, in frames.
 _ROUNDED = 1e-6
 
@@ -126,6 +120,7 @@ class CoreFlight(Flight):
 
     def _start(self) -> FlightState:
         self._began = time.process_time()
+        self._say_remarks()
         vehicles: dict[str, CoreVehicle] = {}
         for number, (name, order) in enumerate(self._orders.items()):
             self._whose = name
@@ -215,7 +210,8 @@ def _make_vehicle(order: Order, law: ControlLaw | None, display: Progress) -> Co
     scenario, initial = order.scenario, order.scenario.initial
     vehicle: CoreVehicle
     if scenario.runscript is None:
-        rate: float = _find_physics_rate(order, display)
+        rate: float = order.given_physics_rate or physics_rate(
+            order.model, find_start(initial, scenario.runway), initial.get('aircraft_path', ''))
         vehicle = _make_flown(order, law, int(rate))
     else:
         rate = 1.0 / scenario.runscript.dt
@@ -231,22 +227,6 @@ def _make_vehicle(order: Order, law: ControlLaw | None, display: Progress) -> Co
     vehicle.script.physics_rate, vehicle.script.begin = rate, 0.0
     vehicle.script.exceedances = vehicle.aircraft.exceedances
     return vehicle
-
-
-def _find_physics_rate(order: Order, display: Progress) -> int:
-    """Return the steps per second of an order; what its model needs more than usual is said."""
-    if order.given_physics_rate:
-        return order.given_physics_rate
-    scenario = order.scenario
-    start = find_start(scenario.initial, scenario.runway)
-    path = scenario.initial.get('aircraft_path', '')
-    rate = physics_rate(order.model, start, path)
-    if rate != PHYSICS_RATE:
-        display.say(
-            f'{order.model} is computed {rate} times per second, which takes up to '
-            f'{rate / PHYSICS_RATE:g} times as long as {PHYSICS_RATE}: its fastest mode has '
-            f'{fastest_mode(order.model, start, path):.0f} rad/s')
-    return rate
 
 
 def _make_flown(order: Order, law: ControlLaw | None, rate: int) -> CoreVehicle:
@@ -271,7 +251,7 @@ def _refuse_idle(scenario: Scenario, aircraft: Aircraft) -> None:
     axes = {event.value.axis for event in scenario.events if isinstance(event.value, Excitation)}
     if not aircraft.aircraft_path or axes.isdisjoint(SURFACES):
         return
-    if idle := [name for name in idle_surfaces(make_spare(aircraft)) if name in axes]:
+    if idle := [name for name in idle_surfaces(make_spare(aircraft).model()) if name in axes]:
         raise ScenarioError(
             f'scenario {scenario.name} moves the {" and the ".join(idle)} by test inputs, which '
             f'moves nothing of {aircraft.model}')
@@ -303,23 +283,3 @@ def never_engaged(name: str) -> ScenarioError:
     """Return the error of a scenario in which no action counts."""
     return ScenarioError(
         f'scenario {name} never engages a controller: an episode needs the event engage')
-
-
-def find_start(
-    initial: Mapping[str, Any], runway: ChartedRunway | None = None, default: Initial = _USUAL
-) -> Initial:
-    """
-    Return where a scenario starts: what it does not say is simulator_node's default.
-
-    The ground around its runway is as high as that.
-    """
-    given = simulated_start(initial, runway)
-    return Initial(
-        lat_deg=given.get('latitude_deg', default.lat_deg),
-        lon_deg=given.get('longitude_deg', default.lon_deg),
-        altitude_msl=given.get('altitude_msl', default.altitude_msl),
-        heading_deg=given.get('heading_deg', default.heading_deg),
-        airspeed_kt=given['airspeed'] / KNOT if 'airspeed' in given else default.airspeed_kt,
-        parked=given.get('parked', default.parked),
-        airfield=Airfield(*given['airfield']) if runway else default.airfield,
-        plant=Plant.of(initial.get('plant', {})))

@@ -31,10 +31,9 @@ from xplane_bridge.bridges.conversions import axes, simulated
 from xplane_bridge.bridges.conversions.air import true_to_equivalent_airspeed
 from xplane_bridge.bridges.conversions.vehicle import Air
 from xplane_bridge.common.timing import ROUNDED_TIME, SECOND_NS
-from xplane_bridge.laboratory.flights.core import find_start
 from xplane_bridge.laboratory.flights.scenario.events import parse, ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, Scenario, ScenarioError
-from xplane_bridge.laboratory.flights.scenario.start import NO_SENSORS
+from xplane_bridge.laboratory.flights.scenario.start import find_start, NO_SENSORS
 from xplane_bridge.laboratory.flights.sensed import load_sensors
 from xplane_bridge.laboratory.sensors.faults import SENSOR_FAULTS
 from xplane_bridge.laboratory.sensors.imu import BodyMotion, ImuReading

@@ -54,6 +54,7 @@ from xplane_bridge.laboratory.flights.fleet import (
 )
 from xplane_bridge.laboratory.flights.laws import ActionLaw
 from xplane_bridge.laboratory.flights.order import Order
+from xplane_bridge.laboratory.flights.remarks import remarks
 from xplane_bridge.laboratory.flights.result import evaluate, FlightResult, Meeting
 from xplane_bridge.laboratory.flights.route import VehicleTelemetry
 from xplane_bridge.laboratory.flights.script import ControllerError, Progress, Script
@@ -440,6 +441,11 @@ class Flight(ABC):
             self._display.end()
             self._end()
         return self.state
+
+    def _say_remarks(self) -> None:
+        """Say what is worth it of simulated aircraft of one's own."""
+        for line in remarks(self.order):
+            self._display.say(line)
 
     def _check_began(self) -> None:
         if not self.began:

@@ -256,7 +256,8 @@ class Order:
             'controller_launch': flown_by.launch, 'controller_timeout': flown_by.timeout,
             'guidance': flown_by.guidance, 'no_target': not flown_by.targets,
             'policy': flown_by.policy,
-            **{name: initial.get(name, '') for name in ('model', 'aircraft_path', 'gains')},
+            **{name: initial.get(name, '') for name in (
+                'model', 'aircraft_path', 'controls', 'gains')},
             'plant': self.plant.values(), 'sensors': self.sensors,
             'physics_rate': self.given_physics_rate}
 

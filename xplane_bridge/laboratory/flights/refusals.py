@@ -176,7 +176,8 @@ def _refuse_fleet_through_ros(order: Order) -> Iterator[str]:
     if len(vehicles) > AIRCRAFT_COUNT:
         yield (f'scenario {name} has {len(vehicles)} aircraft; simulator_node has at most '
                f'{AIRCRAFT_COUNT}: --sim {CORE}')
-    for key, what in (('aircraft_path', 'one folder'), ('parked', 'all parked or none')):
+    for key, what in (('aircraft_path', 'one folder'), ('controls', 'one file'),
+                      ('parked', 'all parked or none')):
         if len({str(one.initial.get(key, '')) for one in vehicles}) > 1:
             yield f'initial.{key}: simulator_node has {what} for several aircraft'
     if len({'airspeed' in one.initial for one in vehicles}) > 1:
@@ -232,7 +233,7 @@ def _refuse_sensors(order: Order) -> Iterator[str]:
 
 
 def _refuse_plant(order: Order, own_law: bool) -> Iterator[str]:
-    """Yield why its aircraft cannot differ so from its model."""
+    """Yield why its aircraft cannot be loaded, if it is one of your own, or differ so."""
     plant = order.plant
     if plant.sensor_delay and not order.sensed_by:
         yield ('initial.plant.sensor_delay: without sensors there is nothing that could be late: '
@@ -245,7 +246,9 @@ def _refuse_plant(order: Order, own_law: bool) -> Iterator[str]:
         except ValueError as error:
             yield f'initial.plant.{error}'
     own = plant.of_model()
-    if own == AS_IN_ITS_FILE:
+    initial = order.scenario.initial
+    path, controls = initial.get('aircraft_path', ''), initial.get('controls', '')
+    if own == AS_IN_ITS_FILE and (order.link.host or not (path or controls)):
         return
     if order.link.host:
         yield (f'a real simulator ({order.link.host}) flies its own aircraft as it is: initial.'
@@ -253,8 +256,8 @@ def _refuse_plant(order: Order, own_law: bool) -> Iterator[str]:
                'package')
         return
     try:
-        check_plant(order.model, order.scenario.initial.get('aircraft_path', ''), own,
-                    1.0 / (order.given_physics_rate or PHYSICS_RATE))
+        check_plant(
+            order.model, path, own, 1.0 / (order.given_physics_rate or PHYSICS_RATE), controls)
     except ImportError:
         # Where it is flown, JSBSim is missing too, or it is another machine.
         return

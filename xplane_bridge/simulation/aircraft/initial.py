@@ -32,7 +32,8 @@ class Initial:
     In the air: trimmed at altitude_msl (m), airspeed_kt (calibrated; None: one that is usual for
     the model), engines running, gear up. Parked: at rest on the ground with the engines idling
     and the parking brake set; altitude and airspeed are not used then. heading_deg is true. The
-    ground is flat around ``airfield``. ``plant`` is in what it differs from its model.
+    ground is flat around ``airfield``. ``plant`` is in what it differs from its model;
+    ``controls`` is the file that says what moves it, if not the one beside it.
     """
 
     lat_deg: float = terrain.HOME_LAT_DEG
@@ -43,6 +44,7 @@ class Initial:
     parked: bool = False
     airfield: terrain.Airfield = terrain.HOME
     plant: Plant = AS_IN_ITS_FILE
+    controls: str = ''
 
     def check(self) -> None:
         """Raise ValueError for a value that is not finite, and without airspeed in the air."""

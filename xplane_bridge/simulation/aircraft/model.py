@@ -30,7 +30,9 @@ from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.simulation.aircraft.airframe.watch import AirframeWatch, MOST_LOAD, MOST_SPEED
 from xplane_bridge.simulation.aircraft.geometry import Vector
 from xplane_bridge.simulation.aircraft.limits import clamp, MAX_SPEED
-from xplane_bridge.simulation.aircraft.loading import controls
+from xplane_bridge.simulation.aircraft.loading import control_effects
+from xplane_bridge.simulation.aircraft.loading.controls import mapped, Mixing, read
+from xplane_bridge.simulation.aircraft.loading.controls import system as mixing_system
 from xplane_bridge.simulation.aircraft.loading.files import AircraftFiles, find, Origin
 from xplane_bridge.simulation.aircraft.loading.inert import inert, NOWHERE
 from xplane_bridge.simulation.aircraft.loading.load import heard, import_jsbsim, load, one_line
@@ -39,9 +41,21 @@ from xplane_bridge.simulation.aircraft.loading.renewal import Renewal
 from xplane_bridge.simulation.aircraft.loading.varied import varied
 from xplane_bridge.simulation.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.simulation.aircraft.sample import Sampler
-from xplane_bridge.simulation.aircraft.state import AircraftState, FOOT, POUND, StateReader
+from xplane_bridge.simulation.aircraft.state import (
+    AircraftState,
+    FOOT,
+    KNOT,
+    POUND,
+    STANDARD_GRAVITY,
+    StateReader,
+)
 from xplane_bridge.simulation.aircraft.terrain import elevation_m
 
+# An airspeed that is usual: that at which the wing has this coefficient of lift, which the c172p
+# has at 100 kt.
+_LIFT_COEFFICIENT, _SEA_LEVEL_DENSITY = 0.4, 1.225
+# Where commands are tried, in m above the sea.
+_TRIED_AT = 1000.0
 # JSBSim's trim mode for all six degrees of freedom.
 _TRIM_FULL = 1
 MAGNETOS_BOTH = 3
@@ -59,6 +73,8 @@ _SPIN, _STRIDES = 0.25, 80
 _SPUN = 1e-6
 _SLOW = 20
 _LONGEST_STEP = 0.5
+# So many times the change before is no slow one.
+_TORN = 100.0
 # A step in which a propeller loses next to nothing, in s.
 _MOMENT = 1e-6
 # It is begun at a throttle of 2**-10, and each doubling lasts so long (s).
@@ -95,25 +111,26 @@ class Model:
 
     ``path`` is the folder that it is in, empty for JSBSim's own; ``values`` are written to its
     properties. ``outputs``: JSBSim may open the files and sockets that the model names. In
-    ``plant`` it differs from its file. Raises ValueError for a model that does not exist or that
-    JSBSim cannot load, for a plant that it cannot be, and for a property that cannot be written;
-    ImportError if JSBSim is not installed.
+    ``plant`` it differs from its file. ``controls`` is the file that says what moves it, empty for
+    that beside it, or else for what is found (moved_by); with None it stays as it is. Raises
+    ValueError for a model that does not exist or that JSBSim cannot load, for a plant that it
+    cannot be, and for a property that cannot be written; ImportError if JSBSim is not installed.
     """
 
     def __init__(self, name: str, dt: float, seed: int, path: str = '',
                  values: Mapping[str, float] | None = None, *, outputs: bool = False,
-                 plant: Plant = AS_IN_ITS_FILE) -> None:
+                 plant: Plant = AS_IN_ITS_FILE, controls: str | None = '') -> None:
         self._jsbsim = jsbsim = import_jsbsim()
-        self.files = find(name, path, Path(jsbsim.get_default_root_dir()))
+        self.files = find(name, path, Path(jsbsim.get_default_root_dir()), controls or '')
+        self.controls: Mixing = {} if controls is None else moved_by(self.files, dt, path)
         self.loaded, self._fdm = self._load(plant, dt, outputs)
         self._has_actuators = plant.has_actuators
         if not outputs:
             self._fdm.set_output_path(NOWHERE)
         self._fdm.set_dt(dt)
         self.dt = dt
-        self.controls = controls.read(self.files)
         self._text = self.files.text() + ElementTree.tostring(
-            controls.system(self.controls), encoding='unicode')
+            mixing_system(self.controls), encoding='unicode')
         self.origin = Origin.of(self.files)
         # The ground's height (m) by latitude and longitude (deg).
         self.elevation_m: Callable[[float, float], float] = elevation_m
@@ -157,7 +174,8 @@ class Model:
 
     def _load(self, plant: Plant, dt: float, outputs: bool) -> tuple[AircraftFiles, Any]:
         """Return the files that JSBSim is given instead of its own, and what it makes of them."""
-        loaded = _with_plant(self._jsbsim, self.files, plant, dt, outputs)
+        loaded = _with_plant(
+            self._jsbsim, self.files, self.controls, plant, dt, outputs)
         return loaded, load(self._jsbsim, loaded, self.files.file)
 
     def _heard(self, what: str) -> AbstractContextManager[None]:
@@ -306,6 +324,14 @@ class Model:
         """Run steps until it has come to rest where it is."""
         for _ in range(steps):
             self._fdm.run()
+
+    def usual_airspeed(self) -> float:
+        """Return a calibrated airspeed (m/s) at which it may fly; ValueError without a wing."""
+        area = self.get('metrics/Sw-sqft') * FOOT ** 2
+        if not area > 0.0:
+            raise ValueError(f'{self.files.model} has no wing area: give an airspeed')
+        weight = self.get('inertia/weight-lbs') * POUND * STANDARD_GRAVITY
+        return math.sqrt(2.0 * weight / (_SEA_LEVEL_DENSITY * area * _LIFT_COEFFICIENT))
 
     def velocity_through_air(self, speed: float | None = None) -> Vector:
         """Return its velocity through the air in m/s (forward, right, down), rescaled."""
@@ -460,6 +486,7 @@ class Model:
                         self.set(f'fcs/throttle-cmd-norm[{n}]', throttle * 0.5 ** doubling)
                     self.settle(round(_DOUBLING / self.dt))
             rest, step, last = _SPUN * self.get('inertia/weight-lbs'), self.dt, math.inf
+            longest = _LONGEST_STEP
             before = [get() for get in self._thrust]
             for stride in range(_STRIDES):
                 self.settle(round(_SPIN / self.dt))
@@ -468,8 +495,13 @@ class Model:
                 if change < rest:
                     break
                 if stride > _SLOW:
-                    # Where steps have become too long for it, it goes on with its own.
-                    step = min(2.0 * step, _LONGEST_STEP) if change < 2.0 * last else self.dt
+                    if change < 2.0 * last:
+                        step = min(2.0 * step, longest)
+                    else:
+                        # Where steps have become too long for it, it goes on with its own. That
+                        # which has torn it from its rest, such as a governor, is not tried again.
+                        longest = 0.5 * step if change > _TORN * last else longest
+                        step = self.dt
                     self._fdm.set_dt(step)
                 before, last = now, change
         spools = self._spools()
@@ -561,15 +593,46 @@ class Model:
         self.set('propulsion/active_engine', -1)
 
 
-def check_plant(name: str, path: str, plant: Plant, dt: float) -> None:
+def moved_by(files: AircraftFiles, dt: float, path: str) -> Mixing:
+    """
+    Return what moves an aircraft: as its file of controls says, or else as is found.
+
+    That is looked for in a folder of one's own only. Raises ValueError for a mistake in the file,
+    and for an aircraft's that is no such.
+    """
+    if files.controls is not None or not path:
+        return read(files)
+    # What is too large, or no XML, is refused before it is read for commands.
+    inert(files)
+
+    def place() -> Model:
+        model = Model(files.model, dt, 0, path, controls=None)
+        model.set_initial_conditions(0.0, 0.0, 0.0, _TRIED_AT, 0.0)
+        model.set('ic/vc-kts', model.usual_airspeed() / KNOT)
+        model.initialise()
+        for engine in range(model.reader.engine_count):
+            model.start(engine)
+        return model
+
+    return control_effects.find(files, place)
+
+
+def found_controls(name: str, path: str, controls: str = '') -> Mixing:
+    """Return what moves an aircraft, if that was found, {} if it is said. Raises ValueError."""
+    files = find(name, path, Path(import_jsbsim().get_default_root_dir()), controls)
+    return {} if files.controls is not None else moved_by(files, 1.0 / PHYSICS_RATE, path)
+
+
+def check_plant(name: str, path: str, plant: Plant, dt: float, controls: str = '') -> None:
     """Raise ValueError for a plant that a model cannot be; what is found is kept for loading."""
     jsbsim = import_jsbsim()
-    _with_plant(jsbsim, find(name, path, Path(jsbsim.get_default_root_dir())), plant, dt, False)
+    files = find(name, path, Path(jsbsim.get_default_root_dir()), controls)
+    _with_plant(jsbsim, files, moved_by(files, dt, path), plant, dt, False)
 
 
-def _with_plant(jsbsim: Any, files: AircraftFiles, plant: Plant, dt: float,
+def _with_plant(jsbsim: Any, files: AircraftFiles, mixing: Mixing, plant: Plant, dt: float,
                 outputs: bool) -> AircraftFiles:
     """Return the files that JSBSim loads instead."""
-    loaded = controls.mapped(inert(files, outputs=outputs), controls.read(files))
+    loaded = mapped(inert(files, outputs=outputs), mixing)
     return loaded if plant == AS_IN_ITS_FILE else varied(
         jsbsim, loaded, plant.values(), dt, files.file)

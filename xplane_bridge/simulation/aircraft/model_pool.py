@@ -42,7 +42,7 @@ class ModelSpec:
     What a model is made of: its name, its folder, and the step in s.
 
     ``settings`` are JSBSim properties that it begins with; the ground is flat around ``airfield``;
-    in ``plant`` it differs from its file.
+    in ``plant`` it differs from its file, and ``controls`` is the file that says what moves it.
     """
 
     name: str
@@ -51,13 +51,16 @@ class ModelSpec:
     settings: tuple[tuple[str, float], ...] = ()
     airfield: Airfield = HOME
     plant: Plant = AS_IN_ITS_FILE
+    controls: str = ''
 
     @classmethod
     def of(cls, name: str, dt: float, path: str, settings: Mapping[str, float],
            initial: Initial) -> ModelSpec:
-        """Return the kind that begins so; a relative path is that of now."""
-        return cls(name, dt, path and os.path.abspath(os.path.expanduser(path)),
-                   tuple(settings.items()), initial.airfield, initial.plant.of_model())
+        """Return the kind that begins so; relative paths are those of now."""
+        path, controls = (one and os.path.abspath(os.path.expanduser(one))
+                          for one in (path, initial.controls))
+        return cls(name, dt, path, tuple(settings.items()), initial.airfield,
+                   initial.plant.of_model(), controls)
 
     def load(self, seed: int, *, outputs: bool = False) -> Model:
         """
@@ -70,7 +73,7 @@ class ModelSpec:
             if kept.origin.is_current and kept.renew(seed):
                 return kept
         loaded = Model(self.name, self.dt, seed, self.path, dict(self.settings), outputs=outputs,
-                       plant=self.plant)
+                       plant=self.plant, controls=self.controls)
         loaded.renew(seed)
         loaded.elevation_m = elevation_with(self.airfield)
         return loaded

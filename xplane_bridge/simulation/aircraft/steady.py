@@ -14,21 +14,14 @@
 
 """Brings a model into steady flight: engines running, gear up, trimmed by JSBSim or by us."""
 
-import math
-
 from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.simulation.aircraft.cockpit import Cockpit
 from xplane_bridge.simulation.aircraft.limits import MAX_ALTITUDE
 from xplane_bridge.simulation.aircraft.model import Model, TrimError
-from xplane_bridge.simulation.aircraft.state import KNOT, POUND, STANDARD_GRAVITY
+from xplane_bridge.simulation.aircraft.state import KNOT
 from xplane_bridge.simulation.aircraft.trim import trim as own_trim
 
-_FOOT_SQUARED = 0.3048 ** 2
-_SEA_LEVEL_DENSITY = 1.225
-
-# Without an airspeed given: that at which the wing has this coefficient of lift, which the c172p
-# has at 100 kt, or that times one of these factors.
-_LIFT_COEFFICIENT = 0.4
+# Without an airspeed given: that which is usual, times one of these factors.
 _FACTORS = (1.0, 1.25, 0.85)
 _USUAL_KT = {'c172p': 100.0}
 
@@ -39,11 +32,7 @@ def usual_airspeeds(model: Model) -> list[float]:
 
     Raises ValueError without a wing.
     """
-    area = model.get('metrics/Sw-sqft') * _FOOT_SQUARED
-    if not area > 0.0:
-        raise ValueError(f'{model.files.model} has no wing area: give an airspeed')
-    weight = model.get('inertia/weight-lbs') * POUND * STANDARD_GRAVITY
-    speed = math.sqrt(2.0 * weight / (_SEA_LEVEL_DENSITY * area * _LIFT_COEFFICIENT)) / KNOT
+    speed = model.usual_airspeed() / KNOT
     usual = _USUAL_KT.get(model.files.model)
     return [*([] if usual is None else [usual]), *(round(factor * speed) for factor in _FACTORS)]
 

@@ -36,7 +36,7 @@ from xplane_bridge.bridges.nodes.vehicle.clock import SimulatorTime
 from xplane_bridge.bridges.nodes.vehicle.transforms import make_map_frame
 from xplane_bridge.bridges.protocols.xplane_versions import FIRST_WITH_TARGETS
 from xplane_bridge.common.text import printable
-from xplane_bridge.common.timing import PHYSICS_RATE, physics_rate, SECOND_NS
+from xplane_bridge.common.timing import physics_rate, SECOND_NS
 from xplane_bridge.common.units import KNOT
 from xplane_bridge.msg import Contacts
 from xplane_bridge.simulation.aircraft import weather_settings as weather
@@ -44,6 +44,7 @@ from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.aircraft.state import AircraftState
 from xplane_bridge.simulation.aircraft.studies.physics_rate import physics_rate as chosen_rate
+from xplane_bridge.simulation.aircraft.studies.physics_rate import remarks
 from xplane_bridge.simulation.aircraft.studies.standing import (
     standing_compressions,
     strut_compression,
@@ -343,7 +344,7 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
             airspeed_kt=None if math.isnan(given.airspeed) else given.airspeed / KNOT,
             parked=given.parked,
             airfield=Airfield(*given.airfield) if given.airfield else HOME,
-            plant=given.differs())
+            plant=given.differs(), controls=given.controls)
         starts = _starts(given, initial)
         loaded: dict[str, Any] = {'aircraft_path': given.aircraft_path,
                                   'dt': 1.0 / self._physics_rate(given, [initial, *starts])}
@@ -357,12 +358,14 @@ class SimulatorNode(BridgeNode[SimulatorParameters]):
         return world
 
     def _physics_rate(self, given: SimulatorParameters, starts: Sequence[Initial]) -> float:
+        for line in dict.fromkeys(line for model, start in zip(
+                (given.model, *given.fleet), starts, strict=True) for line in remarks(
+                    model, start, given.aircraft_path, given.physics_rate)):
+            self.get_logger().info(line)
         if given.physics_rate:
             return given.physics_rate
         chosen = max(chosen_rate(model, start, given.aircraft_path) for model, start in zip(
             (given.model, *given.fleet), starts, strict=True))
-        if chosen != PHYSICS_RATE:
-            self.get_logger().info(f'{chosen} steps per second, as the fastest mode needs')
         return max(physics_rate(given.frame_rate), chosen)
 
     def _disturb(self, world: World) -> None:

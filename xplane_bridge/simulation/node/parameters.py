@@ -84,6 +84,9 @@ class SimulatorParameters(PropertyParameters, DirectParameters):
         "aircraft's namespace what plant has for the first one.")
     aircraft_path: str = parameter(
         '', "Folder of your own aircraft, laid out as JSBSim's; empty: JSBSim's own.")
+    controls: str = parameter(
+        '', 'File that says what moves it, if its commands are its own; empty: controls.yaml '
+        'beside its file.')
     gains: str = parameter(
         '', 'Gains, by name or file, that have the limits of the first airframe; empty: those of '
         'the model.')

@@ -44,8 +44,8 @@ from xplane_bridge.laboratory.flights.scenario.start import NO_SENSORS
 
 POLICY = 'policy:'
 
-# Where a scenario names files: model, folder, gains, sensors.
-_NAMED = ('initial.model', 'initial.aircraft_path', 'initial.gains', 'sensors')
+NAMED = ('initial.model', 'initial.aircraft_path', 'initial.controls', 'initial.gains', 'sensors')
+"""Where a scenario names files: model, folder, what moves it, gains, sensors."""
 
 
 def find_controller_files(name: str) -> Files:
@@ -120,13 +120,14 @@ class OfAircraft:
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], dict[str, str]] = {}
 
-    def of(self, model: str, path: str, named: str, sensors: str) -> dict[str, str]:
-        """Return the digests of a flight's files, by words: model, folder, gains, sensors."""
-        found = self._known.get((model, path, named, sensors))
+    def of(self, model: str, path: str, controls: str, named: str, sensors: str,
+           ) -> dict[str, str]:
+        """Return the digests of a flight's files, by words, as they are NAMED."""
+        found = self._known.get((model, path, controls, named, sensors))
         if found is None:
             flown, where = model_of({'model': model}), f' in {path}' if path else ''
-            found = self._known[model, path, named, sensors] = {
-                f'aircraft {flown}{where}': digest(find_aircraft_files(flown, path)),
+            found = self._known[model, path, controls, named, sensors] = {
+                f'aircraft {flown}{where}': digest(find_aircraft_files(flown, path, controls)),
                 f'gains {named}' if named else f'gains of {flown}{where}': digest(
                     find_gains_files(flown, path, named)),
                 **({f'sensors {sensors}': digest(find_sensors_files(sensors))}
@@ -135,12 +136,12 @@ class OfAircraft:
 
     def of_scenario(self, content: Mapping[str, Any]) -> dict[str, str]:
         """Return the same for the content of a scenario, whatever flies in it."""
-        return self.of(*(text_of(content, name) for name in _NAMED)) | self.of_vehicles(content)
+        return self.of(*(text_of(content, name) for name in NAMED)) | self.of_vehicles(content)
 
     def of_vehicles(self, content: Mapping[str, Any]) -> dict[str, str]:
         """Return the same for each of several aircraft; {} if the scenario has one."""
         found: dict[str, str] = {}
         for one in content.get('vehicles', ()):
             found |= self.of(*(
-                text_of(one, name) or text_of(content, name) for name in _NAMED))
+                text_of(one, name) or text_of(content, name) for name in NAMED))
         return found

@@ -22,7 +22,7 @@ that a plan of a hundred thousand takes no memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 import hashlib
@@ -230,11 +230,12 @@ class Plan:
             'sampling': _digest(astuple(self.sampling)), 'seeds': _digest(list(self.seeds)),
             **self.versions}
         for scenario_of, aircraft in product(self.scenarios, self.aircraft):
-            for model, path, named, sensors in product(
-                    *(self._values(f'initial.{name}', own, scenario_of) for name, own in zip(
-                        ('model', 'aircraft_path', 'gains'), aircraft, strict=True)),
-                    self._values('sensors', '', scenario_of)):
-                found |= self._contents.of(model, path, named, sensors)
+            given = {**dict.fromkeys(contents.NAMED, ''), **dict(zip(
+                ('initial.model', 'initial.aircraft_path', 'initial.gains'), aircraft,
+                strict=True))}
+            for named in product(*(
+                    self._values(name, own, scenario_of) for name, own in given.items())):
+                found |= self._contents.of(*named)
             found |= self._contents.of_vehicles(with_aircraft(dict(scenario_of.content), aircraft))
         return found
 
@@ -435,7 +436,7 @@ def _check(plan: Plan) -> None:
     if draws > _MOST_DRAWN:
         raise FieldError(
             f'sampling: {draws} numbers are drawn, expected at most {_MOST_DRAWN}')
-    first: dict[str, Value] = {one.name: one.extremes()[0] for one in plan.parameters}
+    first = _first_values(plan)
     corners = [first, *(
         {**first, one.name: value} for one in plan.parameters for value in one.extremes()[1:])]
     for flown, aircraft in product(plan.scenarios, plan.aircraft):
@@ -452,6 +453,19 @@ def _check(plan: Plan) -> None:
                 raise FieldError(
                     f'scenario {flown.name}{f" with {values}" if values else ""}: {error}'
                 ) from None
+
+
+def _first_values(plan: Plan) -> dict[str, Value]:
+    return {one.name: one.extremes()[0] for one in plan.parameters}
+
+
+def first_orders(plan: Plan) -> Iterator[Order]:
+    """Yield an order of each scenario with each aircraft, with one value of each parameter."""
+    for flown, aircraft in product(plan.scenarios, plan.aircraft):
+        content = with_aircraft(parameters.apply(flown.content, _first_values(plan)), aircraft)
+        yield replace(make_order(
+            scenario.parse(flown.name, content), plan.simulators[0], plan.controllers[0].flown),
+            physics_rate=plan.physics_rate)
 
 
 def make_order(flown: scenario.Scenario, simulator: str, controller: str) -> Order:

@@ -34,6 +34,8 @@ from xplane_bridge.laboratory.control.targets import Target
 
 # Standing, the throttle is opened within this time (s), then the brakes are released.
 _RUN_UP = 3.0
+# Faster than this (m/s) it rolls, whatever holds it.
+_SLIDES = 0.5
 # How fast the nose is raised, and lowered (rad/s).
 _ROTATION, _LOWERING = math.radians(3.0), math.radians(2.0)
 # Below the attitude that touches the ground (rad).
@@ -114,7 +116,10 @@ class Stand(Phase):
 
     def next(self, now: Measurement, last: Controls) -> Phase | None:
         """Return the next phase if this one is over."""
-        return Roll(self.setting, self._height) if self._time > 1.3 * _RUN_UP else None
+        # Brakes do not hold a light aircraft against its full thrust: it would slide.
+        slides = now.speed_over_ground > _SLIDES
+        return Roll(self.setting, self._height) if (
+            slides or self._time > 1.3 * _RUN_UP) else None
 
 
 class Roll(Phase):

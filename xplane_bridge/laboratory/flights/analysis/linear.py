@@ -95,7 +95,8 @@ def linear_figures(
     plant = Plant.of(initial.get('plant', {}))
     model = _model(
         initial.get('model', DEFAULT_MODEL), initial.get('aircraft_path', ''),
-        given['altitude_msl'], given['airspeed'], plant.without_actuators())
+        given['altitude_msl'], given['airspeed'], plant.without_actuators(),
+        initial.get('controls', ''))
     found: dict[str, Any] = {}
     if MARGINS in needed:
         gains = autopilot(
@@ -115,9 +116,11 @@ def linear_figures(
 @lru_cache(maxsize=16)
 def _model(
     name: str, aircraft_path: str, altitude_msl: float, airspeed: float, plant: Plant,
+    controls: str,
 ) -> LinearModel:
     spare, _ = in_steady_flight(
-        name, altitude_msl, airspeed, aircraft_path=aircraft_path, plant=plant)
+        name, altitude_msl, airspeed, aircraft_path=aircraft_path, plant=plant,
+        controls=controls)
     return linearize(spare, 'differences')
 
 

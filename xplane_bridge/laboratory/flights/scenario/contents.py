@@ -29,13 +29,13 @@ from xplane_bridge.simulation.aircraft.loading import files as aircraft_files
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 
 
-def find_aircraft_files(model: str, aircraft_path: str = '') -> Files:
+def find_aircraft_files(model: str, aircraft_path: str = '', controls: str = '') -> Files:
     """Return the files of an aircraft; {} if there is none, which its flight says."""
     spec = find_spec('jsbsim')
     if spec is None or spec.origin is None:
         return {}
     try:
-        where = aircraft_files.find(model, aircraft_path, Path(spec.origin).parent)
+        where = aircraft_files.find(model, aircraft_path, Path(spec.origin).parent, controls)
         included = where.included()
     except ValueError:
         return {}
@@ -43,6 +43,8 @@ def find_aircraft_files(model: str, aircraft_path: str = '') -> Files:
     # Gains may be there too: they are asked for on their own.
     found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob('*'))
              if path.is_file() and path.suffix != '.yaml'}
+    if where.controls is not None:
+        found[aircraft_files.CONTROLS_FILE] = where.controls
     for path in included:
         if not path.is_relative_to(folder):
             found.setdefault(f'{path.parent.name}/{path.name}', path)

@@ -130,6 +130,9 @@ INITIAL: Table = {
         'c172p', 'the aircraft, of simulators of this package', form='a name', reader=_read_name),
     'aircraft_path': Declaration(
         '', 'where that is, if it is one of your own', form='a folder', reader=_read_name),
+    'controls': Declaration(
+        '', '[what moves it](aircraft.md#controls-of-your-own), if not the file beside it',
+        form='a file', reader=_read_name),
     'gains': Declaration(
         '', "the autopilot's gains, if not those of the aircraft", form='a name or a file',
         reader=_read_name)}

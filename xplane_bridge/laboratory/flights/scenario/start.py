@@ -30,6 +30,7 @@ from xplane_bridge.common.fields import (
     Table,
     whole,
 )
+from xplane_bridge.common.units import KNOT
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.scenario.events import FAILURES, parse, ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.scenario import (
@@ -40,10 +41,13 @@ from xplane_bridge.laboratory.flights.scenario.scenario import (
 from xplane_bridge.simulation.aircraft import terrain
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.simulation.aircraft.plant import Plant
+from xplane_bridge.simulation.aircraft.terrain import Airfield
 from xplane_bridge.simulation.peers.traffic import offset
 
 NO_SENSORS = 'none'
 """Flown by the truth, whatever the scenario says."""
+
+_USUAL = Initial()
 
 
 def _read_initial(value: Any, where: str) -> dict[str, Any]:
@@ -64,9 +68,11 @@ OPTIONS: Table = {
     'failures': Declaration(
         None, f'instead of all events {", ".join(f"`{name}`" for name in FAILURES)}',
         form="a list of events, such as `[{'at': 10.0, 'engine_failed': True}]`", reader=as_it_is),
-    'aircraft': Declaration(
-        '', "JSBSim's model, such as `pa28`, instead of the scenario's; give an airspeed that "
+    'model': Declaration(
+        '', "the aircraft, such as `pa28`, instead of the scenario's; give an airspeed that "
         'suits it', str, form='a name'),
+    'aircraft_path': Declaration(
+        '', 'where that is, if it is one of your own', str, form='a folder'),
     'sensors': Declaration(
         '', f"a preset, a file, or `{NO_SENSORS}`, instead of the scenario's", str,
         form='a name or a file')}
@@ -80,7 +86,7 @@ class Start:
 
     ``initial`` as in a scenario's file. ``wind`` (east, north, up, m/s) and ``turbulence`` (wind
     at 20 ft in m/s, severity) hold from time 0 on. ``failures`` are events, of engines and
-    sensors. ``aircraft`` is a model of JSBSim's, ``sensors`` a name or file, or 'none'.
+    sensors. ``sensors`` is a name or file, or 'none'.
     """
 
     seed: int = 0
@@ -88,7 +94,6 @@ class Start:
     wind: tuple[float, ...] | None = None
     turbulence: tuple[float, ...] | None = None
     failures: tuple[ScenarioEvent, ...] | None = None
-    aircraft: str = ''
     sensors: str = ''
 
 
@@ -99,10 +104,11 @@ def make_start(seed: int, options: Mapping[str, Any], usual: Start, duration: fl
     ``duration`` is that of the scenario in s. Raises ValueError with a sentence.
     """
     changes: dict[str, Any] = {'seed': whole(seed, 'seed', 0, LARGEST_SEED)}
-    for name, value in read_table(OPTIONS, options, 'options').items():
-        if name == 'initial':
-            value = {**usual.initial, **value}
-        elif name in ('wind', 'turbulence'):
+    given = read_table(OPTIONS, options, 'options')
+    aircraft = {name: given.pop(name) for name in ('model', 'aircraft_path') if name in given}
+    changes['initial'] = {**usual.initial, **given.pop('initial', {}), **aircraft}
+    for name, value in given.items():
+        if name in ('wind', 'turbulence'):
             value = parse({'at': 0.0, name: _plain(value)}, 'options', duration).value
         elif name == 'failures':
             value = _failures(value, f'options.{name}', duration)
@@ -122,12 +128,11 @@ def apply_start(scenario: Scenario, start: Start) -> Scenario:
     if failures is not None:
         replaced.update(FAILURES)
     kept = [event for event in scenario.events if event.action not in replaced]
-    aircraft = {'model': start.aircraft} if start.aircraft else {}
     flown = replace(
         scenario,
         events=tuple(sorted(
             (*first, *(failures or ()), *kept), key=lambda event: event.at)),
-        initial={**scenario.initial, **start.initial, **aircraft},
+        initial={**scenario.initial, **start.initial},
         sensors=start.sensors or scenario.sensors)
     if flown.sensors in ('', NO_SENSORS) and (needed := flown.needs_sensors()):
         raise ScenarioError(
@@ -185,16 +190,36 @@ def simulated_start(
     return given
 
 
+def find_start(
+    initial: Mapping[str, Any], runway: ChartedRunway | None = None, default: Initial = _USUAL
+) -> Initial:
+    """
+    Return where a scenario starts: what it does not say is simulator_node's default.
+
+    The ground around its runway is as high as that.
+    """
+    given = simulated_start(initial, runway)
+    return Initial(
+        lat_deg=given.get('latitude_deg', default.lat_deg),
+        lon_deg=given.get('longitude_deg', default.lon_deg),
+        altitude_msl=given.get('altitude_msl', default.altitude_msl),
+        heading_deg=given.get('heading_deg', default.heading_deg),
+        airspeed_kt=given['airspeed'] / KNOT if 'airspeed' in given else default.airspeed_kt,
+        parked=given.get('parked', default.parked),
+        airfield=Airfield(*given['airfield']) if runway else default.airfield,
+        plant=Plant.of(initial.get('plant', {})),
+        controls=initial.get('controls', default.controls))
+
+
 def fleet_start(initials: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """
     Return initial states of aircraft by name for simulator_node; refusals says which it can.
 
     All but the first are given from there: metres forward, right and up.
     """
-    usual = Initial()
     first, *others = (
-        {'model': DEFAULT_MODEL, 'latitude_deg': usual.lat_deg, 'longitude_deg': usual.lon_deg,
-         'altitude_msl': usual.altitude_msl, 'heading_deg': usual.heading_deg,
+        {'model': DEFAULT_MODEL, 'latitude_deg': _USUAL.lat_deg, 'longitude_deg': _USUAL.lon_deg,
+         'altitude_msl': _USUAL.altitude_msl, 'heading_deg': _USUAL.heading_deg,
          **simulated_start(one)} for one in initials.values())
     if not others:
         return first

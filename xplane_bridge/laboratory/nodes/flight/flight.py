@@ -137,6 +137,7 @@ class RosFlight(Flight):
 
     def _start(self) -> FlightState:
         order, use = self.order, self._resources.enter_context
+        self._say_remarks()
         scratch = use(tempfile.TemporaryDirectory())
         recording = (order.keep.recording or os.path.join(scratch, 'flight.mcap')) if (
             self._records) else ''

@@ -58,7 +58,8 @@ def place(vehicle: Vehicle, order: Order, display: Progress) -> str:
     Raises ExperimentError if X-Plane accepts the flight, but it does not begin.
     """
     initial = order.scenario.initial
-    if not order.link.host or not initial.keys() - {'model', 'aircraft_path', 'gains'}:
+    if not order.link.host or not initial.keys() - {
+            'model', 'aircraft_path', 'controls', 'gains'}:
         return ''
     return _refusal(order) or _start(vehicle, initial, display)
 

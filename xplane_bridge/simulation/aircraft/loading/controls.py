@@ -15,8 +15,8 @@
 """
 What moves an aircraft whose file has commands of its own: elevons, a V-tail, servos by number.
 
-``controls.yaml`` beside the aircraft's file says how far each of its commands goes with each
-control::
+``controls.yaml`` beside the aircraft's file, or a file that is named instead, says how far each
+of its commands goes with each control::
 
     controls:
       elevator: {fcs/left-elevon-cmd-norm: -1.0, fcs/right-elevon-cmd-norm: -1.0}
@@ -44,7 +44,6 @@ from xplane_bridge.common.fields import Declaration, FieldError, in_file, mappin
 from xplane_bridge.common.text import abbreviated
 from xplane_bridge.simulation.aircraft.loading.files import (
     AircraftFiles,
-    CONTROLS_FILE,
     LARGEST_FILE,
 )
 from xplane_bridge.simulation.aircraft.loading.inert import copied, moved
@@ -52,13 +51,14 @@ from xplane_bridge.simulation.aircraft.loading.inert import copied, moved
 Mixing = Mapping[str, Mapping[str, float]]
 """Of each control, the commands that go with it, and how far (-1..1 of its whole travel)."""
 
-# Where JSBSim has what is commanded: the control, its trim wheel, and JSBSim's sign of both.
-_COMMANDED = {
+COMMANDED = {
     'elevator': ('fcs/elevator-cmd-norm', 'fcs/pitch-trim-cmd-norm', -1.0),
     'aileron': ('fcs/aileron-cmd-norm', 'fcs/roll-trim-cmd-norm', 1.0),
     'rudder': ('fcs/rudder-cmd-norm', 'fcs/yaw-trim-cmd-norm', -1.0),
     'throttle': ('fcs/throttle-cmd-norm[0]', '', 1.0),
 }
+"""Where JSBSim has what is commanded: the control, its trim wheel, and its sign of both."""
+
 _PROPERTY = re.compile(r'[A-Za-z_][\w./-]*(\[\d+\])?')
 # What JSBSim computes, and what each aircraft is commanded by.
 _JSBSIMS = re.compile(
@@ -85,7 +85,7 @@ def _commands(value: Any, where: str) -> dict[str, float]:
         if not _PROPERTY.fullmatch(str(name)):
             raise FieldError(f'{where}: expected properties of JSBSim, such as '
                              f'fcs/left-elevon-cmd-norm, got {abbreviated(name)}')
-        if any(name in known for known in _COMMANDED.values()):
+        if any(name in known for known in COMMANDED.values()):
             raise FieldError(f'{where}: {name} is what each aircraft has; expected commands of '
                              'its own')
         found[str(name)] = Declaration(0.0, '', low=-1.0, high=1.0).check(
@@ -106,19 +106,13 @@ _TABLE = {'controls': Declaration(
 
 
 def read(files: AircraftFiles) -> Mixing:
-    """Return what the file beside an aircraft's says, nothing without one. Raises ValueError."""
-    file = files.file.parent / CONTROLS_FILE
-    return load(file) if file.is_file() else {}
+    """Return what an aircraft's file of controls says, {} without one. Raises ValueError."""
+    return {} if files.controls is None else load(files.controls)
 
 
 def load(file: Path) -> Mixing:
     """Return what a file says. Raises ValueError with a sentence for what it may not."""
-    try:
-        content = plain_yaml.load_file(str(file))
-    except OSError as error:
-        raise ValueError(f'{file}: {error.strerror}') from None
-    except ValueError as error:
-        raise ValueError(f'{file}: {error}') from None
+    content = plain_yaml.load_named(str(file))
     with in_file(str(file)):
         found: Mixing = read_table(_TABLE, content).get('controls', {})
         return found
@@ -176,7 +170,7 @@ def system(mixing: Mixing) -> Element:
         for control, row in mixing.items():
             if command not in row:
                 continue
-            *names, sign = _COMMANDED[control]
+            *names, sign = COMMANDED[control]
             lowest = max(lowest, LIMITS[control][0]) if len(row) == 1 else lowest
             for name in filter(None, names):
                 product = SubElement(total, 'product')

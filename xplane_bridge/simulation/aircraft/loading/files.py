@@ -25,7 +25,7 @@ folder, if it is the only aircraft there; and the folder may be that of the airc
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 import os
@@ -54,12 +54,17 @@ _MOST_FILES = 500
 
 @dataclass(frozen=True, slots=True)
 class AircraftFiles:
-    """An aircraft's own file, and the folders of its engines and of its systems."""
+    """
+    An aircraft's own file, and the folders of its engines and of its systems.
+
+    ``controls`` is the file that says what moves it: see controls.py; None without one.
+    """
 
     model: str
     file: Path
     engine: Path
     systems: Path
+    controls: Path | None = None
     folder: object = None
     """Keeps a temporary folder for as long as somebody loads from it."""
 
@@ -151,8 +156,8 @@ class Origin:
         own = files.file.parent
         folders = dict.fromkeys(folder for folder in (
             own, *files.searched('engine'), *files.searched('system')) if folder.is_dir())
-        beside = filter(Path.is_file, [own / CONTROLS_FILE])
-        return cls(tuple(map(_seen, map(str, (*folders, *files.included(), *beside)))))
+        controls = [] if files.controls is None else [files.controls]
+        return cls(tuple(map(_seen, map(str, (*folders, *files.included(), *controls)))))
 
     @property
     def is_current(self) -> bool:
@@ -168,12 +173,24 @@ def _seen(path: str) -> tuple[str, int, int]:
     return path, now.st_mtime_ns, now.st_size
 
 
-def find(model: str, path: str, root: Path) -> AircraftFiles:
+def find(model: str, path: str, root: Path, controls: str = '') -> AircraftFiles:
     """
     Return the files of a model in the folder ``path``, or in JSBSim's (``root``) if it is empty.
 
-    Raises ValueError, which says what was expected where.
+    ``controls`` names the file that says what moves it, instead of that beside it. Raises
+    ValueError, which says what was expected where.
     """
+    found = _find(model, path, root)
+    beside = found.file.parent / CONTROLS_FILE
+    if not controls:
+        return replace(found, controls=beside) if beside.is_file() else found
+    named = plain_files.expanded(controls).absolute()
+    if not named.is_file():
+        raise ValueError(f'controls: there is no file {named}')
+    return replace(found, controls=named)
+
+
+def _find(model: str, path: str, root: Path) -> AircraftFiles:
     if not path:
         file = _file(root / _AIRCRAFT, model)
         if file is None:

@@ -48,12 +48,7 @@ def read(model: str | Path) -> Mapping[str, Any]:
             raise ValueError(
                 f'no gains are known for {model}: find its own (tune --model {model}), or name a '
                 f'file or one of {_known()}')
-    try:
-        content = plain_yaml.load_file(str(path))
-    except OSError as error:
-        raise ValueError(f'{path}: {error.strerror}') from None
-    except ValueError as error:
-        raise ValueError(f'{path}: {error}') from None
+    content = plain_yaml.load_named(str(path))
     try:
         found = content[ALL]['ros__parameters']
     except (KeyError, TypeError):

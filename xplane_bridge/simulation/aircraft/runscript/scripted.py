@@ -77,7 +77,7 @@ class ScriptedModel(Model):
             find(script.aircraft, path, Path(import_jsbsim().get_default_root_dir()))
         except ValueError as error:
             raise FieldError(f'{script.file}: use: aircraft: {error}') from None
-        super().__init__(script.aircraft, script.dt, seed, path)
+        super().__init__(script.aircraft, script.dt, seed, path, controls=None)
         self._check_properties()
         self._time = self.getter('simulation/sim-time-sec')
         self._listener = _make_listener(self._jsbsim, self._tell)

@@ -33,8 +33,9 @@ from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent, Air
 from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
-from xplane_bridge.simulation.aircraft.loading.files import Origin
-from xplane_bridge.simulation.aircraft.model import Model
+from xplane_bridge.simulation.aircraft.loading.controls import as_line
+from xplane_bridge.simulation.aircraft.loading.files import CONTROLS_FILE, Origin
+from xplane_bridge.simulation.aircraft.model import found_controls, Model
 from xplane_bridge.simulation.aircraft.studies.linearize import linearize
 from xplane_bridge.simulation.aircraft.studies.spare import make_spare
 
@@ -104,6 +105,31 @@ def physics_rate(model: str, initial: Initial, aircraft_path: str = '') -> int:
     if not aircraft_path:
         return PHYSICS_RATE
     return rate_for(fastest_mode(model, initial, aircraft_path))
+
+
+def remarks(model: str, initial: Initial, aircraft_path: str = '', given_rate: float = 0,
+            ) -> list[str]:
+    """
+    Return what to say of an aircraft of one's own before it flies, a line each.
+
+    That is what moves it, where that was found (model.moved_by), and how many steps it takes,
+    unless they are given or as many as usual. What cannot be loaded, its flight says.
+    """
+    if not aircraft_path:
+        return []
+    said = []
+    try:
+        if found := found_controls(model, aircraft_path, initial.controls):
+            said.append(f'{model} has no {CONTROLS_FILE}: it is moved by what was found, '
+                        f'{as_line(found)}')
+        mode = fastest_mode(model, initial, aircraft_path)
+    except (ImportError, ValueError):
+        return []
+    if (rate := rate_for(mode)) != PHYSICS_RATE and not given_rate:
+        said.append(f'{model} is computed {rate} times per second, which takes up to '
+                    f'{rate / PHYSICS_RATE:g} times as long as {PHYSICS_RATE}: its fastest mode '
+                    f'has {mode:.0f} rad/s')
+    return said
 
 
 def explained(aircraft: Aircraft) -> AirframeEvent | None:

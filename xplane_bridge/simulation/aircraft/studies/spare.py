@@ -82,5 +82,6 @@ def make_spare(aircraft: Aircraft) -> Spare:
     return Spare(
         aircraft.model, partial(Model, aircraft.model, aircraft.dt, aircraft.seed,
                                 aircraft.aircraft_path, dict(aircraft.settings),
-                                plant=aircraft.initial.plant.without_actuators()),
+                                plant=aircraft.initial.plant.without_actuators(),
+                                controls=aircraft.initial.controls),
         aircraft.state, tuple(engine.propeller for engine in aircraft.state.engines))

@@ -19,10 +19,10 @@ from __future__ import annotations
 from functools import partial
 
 from xplane_bridge.simulation.aircraft.initial import Initial
+from xplane_bridge.simulation.aircraft.loading.control_effects import proposal
 from xplane_bridge.simulation.aircraft.model import Model, TrimError
 from xplane_bridge.simulation.aircraft.plant import AS_IN_ITS_FILE, Plant
 from xplane_bridge.simulation.aircraft.state import KNOT
-from xplane_bridge.simulation.aircraft.studies.control_effects import proposal
 from xplane_bridge.simulation.aircraft.studies.physics_rate import physics_rate
 from xplane_bridge.simulation.aircraft.studies.spare import Spare
 from xplane_bridge.simulation.aircraft.terrain import elevation_m
@@ -32,26 +32,28 @@ from xplane_bridge.simulation.aircraft.trim import hold, MOVES_NOTHING, NO_THRUS
 def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
                      flight_path_angle: float = 0.0, bank: float = 0.0,
                      aircraft_path: str = '', flaps: float = 0.0,
-                     plant: Plant = AS_IN_ITS_FILE) -> tuple[Spare, Steady]:
+                     plant: Plant = AS_IN_ITS_FILE, controls: str = '') -> tuple[Spare, Steady]:
     """
     Return an aircraft in steady flight, and what its trim found; no flying one is needed.
 
     altitude_msl in m, calibrated airspeed in m/s, angles in rad (see trim), flaps 0..1. The
     gear is up where it retracts; levers are full rich and fine. ``aircraft_path`` is
-    the folder of the model, empty for JSBSim's; in ``plant`` it differs from its file. Raises
-    ValueError for a model that does not exist, or that cannot fly so. One of a folder is computed
-    in as many steps as it needs (physics_rate).
+    the folder of the model, empty for JSBSim's; in ``plant`` it differs from its file, and
+    ``controls`` is the file that says what moves it, if not the one beside it. Raises ValueError
+    for a model that does not exist, or that cannot fly so. One of a folder is computed in as many
+    steps as it needs (physics_rate).
 
     The trim wheels hold the flight, where the model has them, and those controls are centred: so
     flies an aircraft that begins trimmed, and so has what it is commanded its zero.
     """
-    start = Initial(altitude_msl=altitude_msl, airspeed_kt=airspeed / KNOT)
+    start = Initial(
+        altitude_msl=altitude_msl, airspeed_kt=airspeed / KNOT, controls=controls)
     if not altitude_msl > elevation_m(start.lat_deg, start.lon_deg):
         raise ValueError(f'altitude_msl is {altitude_msl:g} m, must be above the ground')
     if not airspeed > 0.0:
         raise ValueError(f'airspeed is {airspeed:g} m/s, must be above 0')
     load = partial(Model, name, 1.0 / physics_rate(name, start, aircraft_path), 0, aircraft_path,
-                   plant=plant)
+                   plant=plant, controls=controls)
     model = load()
     model.set_initial_conditions(
         start.lat_deg, start.lon_deg, elevation_m(start.lat_deg, start.lon_deg), altitude_msl,
