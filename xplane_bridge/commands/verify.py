@@ -1,0 +1,140 @@
+# Copyright 2026 xplane_bridge contributors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""verify: whether a real simulator does what the bridge expects of it, step by step."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+import sys
+
+from xplane_bridge.bridges.links.udp import LinkError, resolve
+from xplane_bridge.common.command_line import (
+    add_force_option,
+    peer_port,
+    program,
+    refuse_existing,
+    seconds,
+    subject,
+    without_ros_arguments,
+)
+from xplane_bridge.common.signals import Interrupts
+from xplane_bridge.laboratory.verification.findings import counts, Outcome, worst
+from xplane_bridge.laboratory.verification.line import UdpNetwork
+from xplane_bridge.laboratory.verification.peers.base import Target
+from xplane_bridge.laboratory.verification.peers.registry import PEERS, QUESTIONS
+from xplane_bridge.laboratory.verification.reach import UnreachableError
+from xplane_bridge.laboratory.verification.report import FORMS, Report, without_names, write
+from xplane_bridge.laboratory.verification.walk import Settings, Verification
+
+_ALIKE, _DIFFERS, _NOT_REACHED, _INTERRUPTED = 0, 1, 2, 130
+_LEAST, _MOST = 3.0, 600.0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Verify a peer; 0 if nothing differs, 1 if something does, 2 if it was not reached."""
+    arguments = _parser().parse_args(without_ros_arguments(
+        sys.argv[1:] if argv is None else argv))
+    try:
+        for report in arguments.report:
+            if report.suffix not in FORMS:
+                raise ValueError(f'{report}: a report ends in {", ".join(FORMS)}')
+        if not _LEAST <= arguments.seconds <= _MOST:
+            raise ValueError(f'--seconds {arguments.seconds:g} is not in {_LEAST:g}..{_MOST:g}')
+        refuse_existing(arguments.report, arguments.force, elsewhere='')
+        host = resolve(arguments.host)
+        peer = PEERS[arguments.peer](Target(
+            host, arguments.port, arguments.data_port, arguments.bind))
+    except (LinkError, OSError, ValueError) as error:
+        print(f'verify: {error}', file=sys.stderr)
+        return _NOT_REACHED
+    verification = Verification(
+        peer, UdpNetwork(arguments.bind), Settings(arguments.seconds, arguments.read_only),
+        lambda text: print(text, flush=True), (lambda _: True) if arguments.yes else _asks,
+        QUESTIONS)
+    code, ended = _run(verification)
+    if verification.gave_back:
+        print(f'Given back: {", ".join(verification.gave_back)}.', flush=True)
+    for left in verification.left:
+        print(f'NOT given back: {left}.', flush=True)
+    print(f'\n{counts(verification.findings)}.', flush=True)
+    if verification.left and code == _ALIKE:
+        code = _DIFFERS
+    report = without_names(
+        Report(arguments.peer, peer.who(), tuple(verification.findings), verification.left,
+               ended), (arguments.host, host))
+    for path in arguments.report:
+        write(path, report, verification.record)
+        print(f'{path} is written; it has no names, addresses or places.', flush=True)
+    return code
+
+
+def _run(verification: Verification) -> tuple[int, str]:
+    """Take the steps, and give back what was taken; return the exit code, and what ended it."""
+    interrupts = Interrupts()
+    try:
+        with interrupts.allowed():
+            verification.run()
+    except UnreachableError as error:
+        print(f'verify: {error}', file=sys.stderr)
+        return _NOT_REACHED, str(error)
+    except (LinkError, OSError) as error:
+        print(f'verify: {error}', file=sys.stderr)
+        return _NOT_REACHED, str(error)
+    except KeyboardInterrupt:
+        print('\nInterrupted: gives back what was taken.', flush=True)
+        return _INTERRUPTED, 'interrupted'
+    finally:
+        verification.close()
+    return (_DIFFERS if worst(verification.findings) is Outcome.DIFFERS else _ALIKE), ''
+
+
+def _asks(_: str) -> bool:
+    """Ask whether a step may be taken; no if nobody can answer."""
+    if not sys.stdin.isatty():
+        print('  nobody to ask: --yes does it unasked', flush=True)
+        return False
+    print('  Enter does it, s skips it: ', end='', flush=True)
+    try:
+        return not input().strip().lower().startswith(('s', 'n'))
+    except EOFError:
+        return False
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=program('verify'),
+        description='Verify, step by step, that a real simulator does what the bridge expects of '
+        'it. Each step says before what it will do.')
+    where, how, output = (subject(parser, title) for title in ('peer', 'steps', 'output'))
+    parser.add_argument('peer', choices=PEERS, metavar='PEER', help=', '.join(PEERS))
+    where.add_argument('--host', default='127.0.0.1',
+                       help="address or name of the simulator's computer (%(default)s)")
+    where.add_argument('--port', type=peer_port, default=0,
+                       help="UDP port that it listens on (default: the protocol's)")
+    where.add_argument('--data-port', type=peer_port, default=0, metavar='PORT',
+                       help='UDP port where rows of X-Plane 6 to 9 arrive here (default: '
+                       "X-Plane's)")
+    where.add_argument('--bind', default='', metavar='ADDRESS',
+                       help='local address to send from and listen on (default: by routing)')
+    how.add_argument('--read-only', action='store_true', help='change nothing')
+    how.add_argument('--yes', action='store_true', help='ask nothing')
+    how.add_argument('--seconds', type=seconds, default=30.0, metavar='S',
+                     help='how long it is only listened to, in seconds (%(default)g)')
+    output.add_argument('--report', type=Path, action='append', default=[], metavar='FILE',
+                        help=f'report without names and places, as {", ".join(FORMS)}')
+    add_force_option(output)
+    return parser
