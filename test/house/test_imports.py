@@ -89,6 +89,7 @@ RANKS = {
     'laboratory/flights': (
         'scenario', 'recordings', 'logs', 'analysis', 'controller_checks', '', 'fleet'),
     'laboratory/campaigns': ('plan', 'table', 'engines', 'report', ''),
+    'laboratory/verification': ('evidence', 'peers', ''),
     'bridges/nodes': ('managed', 'common', 'vehicle', '*', ''),
 }
 MOST_FILES = 17

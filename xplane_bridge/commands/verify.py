@@ -24,6 +24,7 @@ import sys
 from xplane_bridge.bridges.links.udp import LinkError, resolve
 from xplane_bridge.common.command_line import (
     add_force_option,
+    number,
     peer_port,
     program,
     refuse_existing,
@@ -32,12 +33,17 @@ from xplane_bridge.common.command_line import (
     without_ros_arguments,
 )
 from xplane_bridge.common.signals import Interrupts
-from xplane_bridge.laboratory.verification.findings import counts, Outcome, worst
-from xplane_bridge.laboratory.verification.line import UdpNetwork
-from xplane_bridge.laboratory.verification.peers.base import Target
+from xplane_bridge.laboratory.verification.evidence.findings import counts, Outcome, worst
+from xplane_bridge.laboratory.verification.evidence.line import UdpPeerNetwork
+from xplane_bridge.laboratory.verification.peers.base import PeerTarget
 from xplane_bridge.laboratory.verification.peers.registry import PEERS, QUESTIONS
 from xplane_bridge.laboratory.verification.reach import UnreachableError
-from xplane_bridge.laboratory.verification.report import FORMS, Report, without_names, write
+from xplane_bridge.laboratory.verification.report import (
+    FORMS,
+    VerificationReport,
+    without_names,
+    write,
+)
 from xplane_bridge.laboratory.verification.walk import Settings, Verification
 
 _ALIKE, _DIFFERS, _NOT_REACHED, _INTERRUPTED = 0, 1, 2, 130
@@ -56,13 +62,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise ValueError(f'--seconds {arguments.seconds:g} is not in {_LEAST:g}..{_MOST:g}')
         refuse_existing(arguments.report, arguments.force, elsewhere='')
         host = resolve(arguments.host)
-        peer = PEERS[arguments.peer](Target(
-            host, arguments.port, arguments.data_port, arguments.bind))
+        peer = PEERS[arguments.peer](PeerTarget(
+            host, arguments.port, arguments.data_port, arguments.bind,
+            throttle=arguments.throttle))
     except (LinkError, OSError, ValueError) as error:
         print(f'verify: {error}', file=sys.stderr)
         return _NOT_REACHED
     verification = Verification(
-        peer, UdpNetwork(arguments.bind), Settings(arguments.seconds, arguments.read_only),
+        peer, UdpPeerNetwork(arguments.bind), Settings(arguments.seconds, arguments.read_only),
         lambda text: print(text, flush=True), (lambda _: True) if arguments.yes else _asks,
         QUESTIONS)
     code, ended = _run(verification)
@@ -74,8 +81,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if verification.left and code == _ALIKE:
         code = _DIFFERS
     report = without_names(
-        Report(arguments.peer, peer.who(), tuple(verification.findings), verification.left,
-               ended), (arguments.host, host))
+        VerificationReport(
+            arguments.peer, peer.who(), tuple(verification.findings), verification.left, ended),
+        (arguments.host, host))
     for path in arguments.report:
         write(path, report, verification.record)
         print(f'{path} is written; it has no names, addresses or places.', flush=True)
@@ -114,6 +122,10 @@ def _asks(_: str) -> bool:
         return False
 
 
+def _ratio(text: str) -> float:
+    return number(text, 'a throttle, 0..1', lambda value: 0.0 <= value <= 1.0)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program('verify'),
@@ -126,14 +138,16 @@ def _parser() -> argparse.ArgumentParser:
     where.add_argument('--port', type=peer_port, default=0,
                        help="UDP port that it listens on (default: the protocol's)")
     where.add_argument('--data-port', type=peer_port, default=0, metavar='PORT',
-                       help='UDP port where rows of X-Plane 6 to 9 arrive here (default: '
-                       "X-Plane's)")
+                       help='UDP port where rows of X-Plane 6 to 9 arrive here, or where Huginn '
+                       'takes controls (default: theirs)')
     where.add_argument('--bind', default='', metavar='ADDRESS',
                        help='local address to send from and listen on (default: by routing)')
     how.add_argument('--read-only', action='store_true', help='change nothing')
     how.add_argument('--yes', action='store_true', help='ask nothing')
     how.add_argument('--seconds', type=seconds, default=30.0, metavar='S',
                      help='how long it is only listened to, in seconds (%(default)g)')
+    how.add_argument('--throttle', type=_ratio, default=None, metavar='0..1',
+                     help="where Huginn's throttle is: without, nothing is commanded there")
     output.add_argument('--report', type=Path, action='append', default=[], metavar='FILE',
                         help=f'report without names and places, as {", ".join(FORMS)}')
     add_force_option(output)

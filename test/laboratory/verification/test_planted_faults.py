@@ -23,7 +23,7 @@ pytest.importorskip('jsbsim', reason='the simulated aircraft needs JSBSim')
 from planted_faults import PLANTED
 from verified_memory import simulated, verification
 
-from xplane_bridge.laboratory.verification.findings import Outcome
+from xplane_bridge.laboratory.verification.evidence.findings import Outcome
 
 # One of each kind; VERIFY_FAULTS=all tries all of them.
 SHORT = {

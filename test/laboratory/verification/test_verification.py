@@ -23,7 +23,7 @@ pytest.importorskip('jsbsim', reason='the simulated aircraft needs JSBSim')
 
 from verified_memory import simulated, verification
 
-from xplane_bridge.laboratory.verification.findings import Outcome
+from xplane_bridge.laboratory.verification.evidence.findings import Outcome
 from xplane_bridge.laboratory.verification.peers.registry import QUESTIONS
 from xplane_bridge.laboratory.verification.reach import UnreachableError
 from xplane_bridge.simulation.peers.world import THROTTLE_OVERRIDE_RELEASE

@@ -21,6 +21,7 @@ import math
 import struct
 from typing import NamedTuple
 
+from xplane_bridge.bridges.fdmdata import protocol as fdmdata
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xplane_udp import protocol as wire
 from xplane_bridge.simulation.peers.faults import Faults
@@ -323,4 +324,70 @@ PLANTED = (
         b'override_joystick', only=lambda data: data[:4] == b'DREF' and data[-4:] == bytes(4))),
     Planted('xpc', 'pause ignored', 'pause', 'not pause', dropping(b'SIMU')),
     Planted('xpc', 'pose ignored', 'pose', 'not where', dropping(b'POSI')),
+)
+
+
+# Huginn.
+
+def _reply(command, **factors):
+    """Change fields of one sensor by factors."""
+    def change(data):
+        if data[:2] != bytes((0, command)):
+            return None
+        message = fdmdata.decode_reply(data)
+        return fdmdata.encode(replace(message, **{
+            name: factor * getattr(message, name) for name, factor in factors.items()}))
+
+    return change
+
+
+def _little_endian(data):
+    return data[:2] + b''.join(data[at:at + 4][::-1] for at in range(2, len(data), 4))
+
+
+def _control(place, factor):
+    """Read one of the four controls otherwise."""
+    def change(data):
+        if len(data) != 16:
+            return None
+        values = list(struct.unpack('>4f', data))
+        values[place] *= factor
+        return struct.pack('>4f', *values)
+
+    return change
+
+
+def _unanswered(command):
+    def plant(peer):
+        peer.tamper = lambda data, to_peer: [] if to_peer and data == bytes((command,)) else [data]
+
+    return plant
+
+
+def _huginn(name, subject, said, plant=None, **options):
+    return Planted('fdmdata', name, subject, said, plant, **options)
+
+
+_GPS, _FELT, _GYRO, _WARM, _STATIC, _INS = 0, 1, 2, 4, 6, 7
+PLANTED = (
+    *PLANTED,
+    *(_huginn(f'sign of {name}', name, SIGN, answers(_reply(_GYRO, **{name: -1.0})))
+      for name in ('roll_rate', 'pitch_rate', 'yaw_rate')),
+    _huginn('rates in rad/s', 'roll_rate', 'radians', answers(_reply(
+        _GYRO, roll_rate=DEGREE, pitch_rate=DEGREE, yaw_rate=DEGREE)),
+        besides=('pitch_rate', 'yaw_rate')),
+    _huginn('sign of roll', 'roll', SIGN, answers(_reply(_INS, roll=-1.0))),
+    _huginn('sign of heading', 'heading', SIGN, answers(_reply(_INS, heading=-1.0))),
+    _huginn('airspeed in knots', 'true_airspeed', 'knots', answers(
+        _reply(_GPS, airspeed=1.0 / KNOT))),
+    _huginn('force in g', 'specific_force_up', 'g, where', answers(_reply(
+        _FELT, x=1.0 / 9.80665, y=1.0 / 9.80665, z=1.0 / 9.80665)),
+        besides=('specific_force_forward', 'specific_force_left')),
+    _huginn('sign of z', 'specific_force_up', SIGN, answers(_reply(_FELT, z=-1.0))),
+    _huginn('pressure in hPa', 'static_pressure', 'hPa', answers(_reply(_STATIC, pressure=0.01)),
+            besides=('airspeed',)),
+    _huginn('without gyroscope', 'gyroscope', 'does not arrive', _unanswered(_GYRO)),
+    _huginn('byte order', 'answer', 'byte order', answers(_little_endian)),
+    _huginn('elevator turned', 'elevator', 'the other way', requests(_control(1, -1.0))),
+    _huginn('rudder ignored', 'rudder', 'does not move', requests(_control(2, 0.0))),
 )

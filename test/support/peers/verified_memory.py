@@ -20,14 +20,22 @@ from memory_endpoint import MemoryEndpoint
 
 from xplane_bridge.bridges.links.udp import SocketCounters
 from xplane_bridge.bridges.xplane_udp.session import DATA_CHANNEL
-from xplane_bridge.laboratory.verification.line import Answer, Exchange, Heard, Line, Network
-from xplane_bridge.laboratory.verification.peers.base import Target
+from xplane_bridge.laboratory.verification.evidence.line import (
+    Answer,
+    Exchange,
+    Heard,
+    Line,
+    PeerNetwork,
+)
+from xplane_bridge.laboratory.verification.peers.base import PeerTarget
+from xplane_bridge.laboratory.verification.peers.fdmdata import VerifiedHuginn
 from xplane_bridge.laboratory.verification.peers.xpc import VerifiedXpc
 from xplane_bridge.laboratory.verification.peers.xplane_udp import VerifiedXplane
 from xplane_bridge.laboratory.verification.walk import Settings, Verification
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.peers.faults import Faults
+from xplane_bridge.simulation.peers.fdmdata import Huginn
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xpc import XpcFrontend
 from xplane_bridge.simulation.peers.xplane_udp import XplaneUdpFrontend
@@ -59,6 +67,10 @@ class SimulatedPeer:
         self.dies_at = self.interrupted_at = float('inf')
         self.frontend.open(self.world, 0.0)
 
+    @property
+    def address(self):
+        return self.endpoint.address
+
     def deliver(self, data, port):
         for one in self.tamper(data, True):
             self.endpoint.deliver(one, (OURS, port), self.now)
@@ -83,6 +95,43 @@ class SimulatedPeer:
             return None
         data = self.frontend.beacon.beacon(self.now)
         return None if data is None else self.beacon_of(data)
+
+
+class SimulatedHuginn(SimulatedPeer):
+    """Huginn, which answers between frames."""
+
+    address = (OURS, 10300)
+
+    def __init__(self, faults=None):
+        super().__init__(lambda endpoint: self, faults)
+        self._sent = []
+
+    # As its own frontend.
+
+    def open(self, world, now):
+        self.huginn = Huginn(world)
+
+    def deliver(self, data, port):
+        for one in self.tamper(data, True):
+            if len(one) > 1:
+                self.huginn.control(one)
+            else:
+                self._sent.append((self.huginn.answer(one), port))
+
+    def frame(self):
+        self.now += FRAME
+        if self.now >= self.interrupted_at:
+            self.interrupted_at = float('inf')
+            raise KeyboardInterrupt
+        self.world.advance(FRAME)
+        self.huginn.step()
+        sent, self._sent = self._sent, []
+        if self.now >= self.dies_at:
+            return []
+        return [(one, port) for data, port in sent for one in self.tamper(data, False)]
+
+    def beacon(self):
+        return None
 
 
 class MemoryLine(Line):
@@ -121,7 +170,7 @@ class MemoryLine(Line):
                 channel = BEACON if port == BEACON else names.get(port)
                 if channel is not None:
                     heard += [Heard(self._peer.now, event) for event in self.session.receive(
-                        channel, data, self._peer.endpoint.address, self._peer.now)]
+                        channel, data, self._peer.address, self._peer.now)]
             self._poll()
             heard += [Heard(self._peer.now, event) for event in self.session.expired()]
         return heard
@@ -133,7 +182,7 @@ class MemoryLine(Line):
         pass
 
 
-class MemoryNetwork(Network):
+class MemoryNetwork(PeerNetwork):
     """The network between a verification and a simulated peer."""
 
     def __init__(self, peer):
@@ -141,7 +190,7 @@ class MemoryNetwork(Network):
 
     def ask(self, question, to, times, closing=b''):
         peer, answers, trips, sent = self.peer, [], [], 0
-        if to[1] != peer.endpoint.address[1]:
+        if to[1] != peer.address[1]:
             return Exchange(1, (OURS, _ASKS), (), ())
         for place in range(times):
             if place == 3 and not trips:
@@ -151,7 +200,7 @@ class MemoryNetwork(Network):
             begun = peer.now
             got = []
             while not got and peer.now < begun + 0.5:
-                got = [Answer(data, peer.endpoint.address, peer.now - begun)
+                got = [Answer(data, peer.address, peer.now - begun)
                        for data, port in peer.frame() if port == _ASKS]
             trips += [got[0].after] if got else []
             answers += got
@@ -161,14 +210,14 @@ class MemoryNetwork(Network):
 
     def stream(self, question, to, seconds, closing=b''):
         peer, answers = self.peer, []
-        if to[1] != peer.endpoint.address[1]:
+        if to[1] != peer.address[1]:
             return Exchange(1, (OURS, _ASKS), (), ())
         begun, sent = peer.now, 0
         while peer.now < begun + seconds:
             if not answers and sent < 3 and peer.now >= begun + 0.5 * sent:
                 peer.deliver(question, _ASKS)
                 sent += 1
-            answers += [Answer(data, peer.endpoint.address, peer.now - begun)
+            answers += [Answer(data, peer.address, peer.now - begun)
                         for data, port in peer.frame() if port == _ASKS]
         if closing:
             peer.deliver(closing, _ASKS)
@@ -180,7 +229,7 @@ class MemoryNetwork(Network):
         while peer.now < begun + seconds:
             peer.frame()
             if (beacon := peer.beacon()) is not None:
-                found.append(Answer(beacon, peer.endpoint.address, peer.now - begun))
+                found.append(Answer(beacon, peer.address, peer.now - begun))
         return found
 
     def line(self, session, make_loop):
@@ -189,6 +238,8 @@ class MemoryNetwork(Network):
 
 def simulated(name, faults=None, **options):
     """Return a simulated peer by its name: 'xpc', 'xplane12' ..."""
+    if name == 'fdmdata':
+        return SimulatedHuginn(faults)
     if name == 'xpc':
         return SimulatedPeer(lambda endpoint: XpcFrontend(endpoint, **options), faults)
     version = int(name.removeprefix('xplane'))
@@ -199,7 +250,9 @@ def simulated(name, faults=None, **options):
 def verified(name):
     """Return a peer to be verified by its name."""
     version = int(name.removeprefix('xplane') or 0) if name.startswith('xplane') else 0
-    target = Target(OURS, 49009, _FIRST_PORT, version=version)
+    if name == 'fdmdata':
+        return VerifiedHuginn(PeerTarget(OURS, throttle=0.74))
+    target = PeerTarget(OURS, 49009, _FIRST_PORT, version=version)
     return VerifiedXpc(target) if name == 'xpc' else VerifiedXplane(target)
 
 

@@ -21,9 +21,9 @@ import statistics
 
 from xplane_bridge.bridges.sessions.base import Address, PeerState
 from xplane_bridge.common.text import counted
-from xplane_bridge.laboratory.verification.findings import Finding, Outcome
-from xplane_bridge.laboratory.verification.line import Answer, Exchange, Line, Network
-from xplane_bridge.laboratory.verification.peers.base import Question, VerifiedPeer
+from xplane_bridge.laboratory.verification.evidence.findings import CheckResult, Outcome
+from xplane_bridge.laboratory.verification.evidence.line import Answer, Exchange, Line, PeerNetwork
+from xplane_bridge.laboratory.verification.peers.base import Probe, VerifiedPeer
 
 STEP = 'Reach'
 
@@ -51,8 +51,8 @@ class UnreachableError(Exception):
 
 
 def reach(
-    peer: VerifiedPeer, network: Network, others: Mapping[str, Question]
-) -> Iterator[Finding]:
+    peer: VerifiedPeer, network: PeerNetwork, others: Mapping[str, Probe]
+) -> Iterator[CheckResult]:
     """
     Ask the peer without a conversation; ``others`` are the questions of other programs.
 
@@ -66,14 +66,14 @@ def reach(
 
 
 def _asked(
-    peer: VerifiedPeer, question: Question, network: Network, others: Mapping[str, Question]
-) -> Iterator[Finding]:
+    peer: VerifiedPeer, question: Probe, network: PeerNetwork, others: Mapping[str, Probe]
+) -> Iterator[CheckResult]:
     exchange = network.stream(
         question.data, peer.to, _STREAMS, question.closing) if question.rate else network.ask(
         question.data, peer.to, _QUESTIONS, question.closing)
     host, port = peer.to
-    sent = (f'{counted(exchange.sent, "datagram")} of {len(question.data)} bytes sent to '
-            f'{host}:{port} from {exchange.own[0] or "any address"}:{exchange.own[1]}')
+    sent = (f'{counted(exchange.sent, "datagram")} of {counted(len(question.data), "byte")} sent '
+            f'to {host}:{port} from {exchange.own[0] or "any address"}:{exchange.own[1]}')
     if not exchange.answers:
         found = ', '.join(
             f'{title} answers at {host}:{other.port}' for title, other in others.items()
@@ -83,7 +83,7 @@ def _asked(
             + (f'. But {found}' if found else
                '. Check host and port, and that no firewall drops UDP on either computer'))
     senders = list(dict.fromkeys(answer.sender for answer in exchange.answers))
-    yield Finding(
+    yield CheckResult(
         STEP, 'answers', Outcome.SEEN,
         f'{sent}; {len(exchange.answers)} came back from '
         + ', '.join(f'{address}:{its}' for address, its in senders[:4]), question.requirement)
@@ -91,7 +91,7 @@ def _asked(
     wrong = list(dict.fromkeys(filter(None, (
         peer.reads(answer.data) for answer in exchange.answers))))
     if wrong:
-        yield Finding(STEP, 'answer', Outcome.DIFFERS, wrong[0], question.requirement,
+        yield CheckResult(STEP, 'answer', Outcome.DIFFERS, wrong[0], question.requirement,
                       f'an answer of {peer.title}', 'another one')
         raise AstrayError(wrong[0])
     if question.rate:
@@ -100,29 +100,29 @@ def _asked(
         yield from _timing(exchange)
 
 
-def _from_where(peer: VerifiedPeer, senders: Sequence[Address]) -> Iterator[Finding]:
+def _from_where(peer: VerifiedPeer, senders: Sequence[Address]) -> Iterator[CheckResult]:
     host, port = peer.to
     strange = [address for address, _ in senders if address != host]
     if strange and not host.startswith('127.'):
-        yield Finding(
+        yield CheckResult(
             STEP, 'address', Outcome.DIFFERS,
             f'answers come from another address of that computer: use --host {strange[0]}', '',
             host, strange[0])
     ports = sorted({its for address, its in senders if address == host and its != port})
     if ports and peer.answers_from_its_port:
-        yield Finding(
+        yield CheckResult(
             STEP, 'port', Outcome.DIFFERS, 'answers come from another port than was asked: is '
             'there a NAT router between?', '', str(port), ', '.join(map(str, ports)))
 
 
-def _timing(exchange: Exchange) -> Iterator[Finding]:
+def _timing(exchange: Exchange) -> Iterator[CheckResult]:
     trips = exchange.round_trips
     middle = statistics.median(trips)
-    yield Finding(
+    yield CheckResult(
         STEP, 'round trip', Outcome.SEEN, f'round trip: {1e3 * middle:.0f} ms, at most '
         f'{1e3 * max(trips):.0f} ms')
     share = exchange.lost / exchange.sent
-    yield Finding(
+    yield CheckResult(
         STEP, 'loss', *(
             (Outcome.DIFFERS, f'{100.0 * share:.0f} % of the answers are lost: use a cable, '
              'wireless networks lose datagrams', '', 'none lost',
@@ -130,13 +130,13 @@ def _timing(exchange: Exchange) -> Iterator[Finding]:
             (Outcome.SEEN, 'no answer is lost')))
     spread = statistics.quantiles(trips, n=10)[-1] - middle if len(trips) > 2 else 0.0
     if spread > _JITTER:
-        yield Finding(
+        yield CheckResult(
             STEP, 'jitter', Outcome.DIFFERS,
             'answers come unevenly: does a wireless network save power?', '',
             f'within {1e3 * _JITTER:.0f} ms', f'{1e3 * spread:.0f} ms later than usual')
 
 
-def _beacons(peer: VerifiedPeer, heard: Sequence[Answer]) -> Iterator[Finding]:
+def _beacons(peer: VerifiedPeer, heard: Sequence[Answer]) -> Iterator[CheckResult]:
     host, port = peer.to
     local = host.startswith('127.')
     said = {answer.sender[0]: found for answer in heard
@@ -146,20 +146,20 @@ def _beacons(peer: VerifiedPeer, heard: Sequence[Answer]) -> Iterator[Finding]:
     where = f'{peer.beacon[0]}:{peer.beacon[1]}'
     if not own:
         others = f'; others come from {", ".join(said)}' if said else ''
-        yield Finding(
+        yield CheckResult(
             STEP, 'beacon', Outcome.NOT_SEEN,
             f'no beacon from it at {where} within {_BEACON:g} s: multicast does not get through'
             f'{others}')
     elif port in own.values():
-        yield Finding(STEP, 'beacon', Outcome.SEEN, f'its beacon at {where} names port {port}')
+        yield CheckResult(STEP, 'beacon', Outcome.SEEN, f'its beacon at {where} names port {port}')
     else:
         its = next(iter(own.values()))
-        yield Finding(
+        yield CheckResult(
             STEP, 'beacon', Outcome.DIFFERS, 'its beacon names another port', '', str(port),
             str(its))
 
 
-def begin(peer: VerifiedPeer, line: Line) -> Iterator[Finding]:
+def begin(peer: VerifiedPeer, line: Line) -> Iterator[CheckResult]:
     """Begin the conversation. Raises UnreachableError if it does not come about."""
     session = peer.session
     line.call(session.start)
@@ -169,13 +169,13 @@ def begin(peer: VerifiedPeer, line: Line) -> Iterator[Finding]:
             f'{peer.to[0]}:{peer.to[1]}: no conversation within {_BEGINS:g} s: '
             f'{session.sentences.get(state, state.value)}')
     line.listen(1.0)
-    yield Finding(STEP, 'program', Outcome.SEEN, f'it is {peer.who()}')
+    yield CheckResult(STEP, 'program', Outcome.SEEN, f'it is {peer.who()}')
     if unlike := peer.unlike():
-        yield Finding(STEP, 'version', Outcome.DIFFERS, unlike, '', 'the one that is named',
+        yield CheckResult(STEP, 'version', Outcome.DIFFERS, unlike, '', 'the one that is named',
                       'another one')
 
 
-def regularity(times: Sequence[float], asked: float) -> Iterator[Finding]:
+def regularity(times: Sequence[float], asked: float) -> Iterator[CheckResult]:
     """
     Return findings of the times, in seconds, at which values came that were asked for.
 
@@ -212,5 +212,5 @@ def regularity(times: Sequence[float], asked: float) -> Iterator[Finding]:
 
 def _of_rate(
     outcome: Outcome, subject: str, sentence: str, expected: str = '', got: str = ''
-) -> Finding:
-    return Finding(STEP, subject, outcome, sentence, '', expected, got)
+) -> CheckResult:
+    return CheckResult(STEP, subject, outcome, sentence, '', expected, got)

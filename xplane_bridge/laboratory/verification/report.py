@@ -35,8 +35,8 @@ import numpy as np
 from xplane_bridge.common import html_page, plain_files
 from xplane_bridge.common.text import printable
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.laboratory.verification.findings import counts, Finding, Outcome
-from xplane_bridge.laboratory.verification.flight_record import FlightRecord
+from xplane_bridge.laboratory.verification.evidence.findings import CheckResult, counts, Outcome
+from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord
 
 FORMS = ('.md', '.json', '.html')
 """What a report can be written as, by the ending of its name."""
@@ -52,7 +52,7 @@ _SHORTEST_NAME = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class VerificationReport:
     """
     What a verification has found, and of whom.
 
@@ -62,7 +62,7 @@ class Report:
 
     peer: str
     program: str
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckResult, ...]
     left: tuple[str, ...] = ()
     ended: str = ''
     package: str = field(default_factory=lambda: _package())
@@ -92,7 +92,7 @@ def _package() -> str:
         return 'of a checkout'
 
 
-def without_names(report: Report, hosts: Sequence[str]) -> Report:
+def without_names(report: VerificationReport, hosts: Sequence[str]) -> VerificationReport:
     """Return a report without the user's name, names of computers, addresses and places."""
     names = [*hosts, socket.gethostname(), str(Path.home())]
     with suppress(OSError, KeyError):
@@ -107,20 +107,20 @@ def without_names(report: Report, hosts: Sequence[str]) -> Report:
             lambda found: found[0] if found[0] in _COMMON else '(address)', text)
         return printable(text, 400)
 
-    def cleaned(finding: Finding) -> Finding:
+    def cleaned(finding: CheckResult) -> CheckResult:
         is_place = finding.subject in _PLACES and 'impossible' in finding.sentence
-        return Finding(
+        return CheckResult(
             finding.step, finding.subject, finding.outcome, clean(finding.sentence),
             finding.requirement, clean(finding.expected),
             '(a place)' if is_place else clean(finding.got), finding.wire)
 
-    return Report(
+    return VerificationReport(
         report.peer, clean(report.program), tuple(map(cleaned, report.findings)),
         tuple(map(clean, report.left)), clean(report.ended), report.package, report.machine,
         report.date)
 
 
-def write(path: Path, report: Report, record: FlightRecord) -> None:
+def write(path: Path, report: VerificationReport, record: FlightRecord) -> None:
     """
     Write a report, in the format of its name's ending.
 
@@ -136,7 +136,7 @@ def write(path: Path, report: Report, record: FlightRecord) -> None:
         raise ValueError(f'{path}: a report ends in {", ".join(FORMS)}')
 
 
-def as_json(report: Report) -> str:
+def as_json(report: VerificationReport) -> str:
     """Return a report for programs."""
     found: dict[str, Any] = asdict(report)
     found['findings'] = [
@@ -145,7 +145,7 @@ def as_json(report: Report) -> str:
     return json.dumps({'format': FORMAT, **found}, indent=1) + '\n'
 
 
-def as_markdown(report: Report) -> str:
+def as_markdown(report: VerificationReport) -> str:
     """Return a report for an issue."""
     def line(cells: Sequence[str]) -> str:
         return '| ' + ' | '.join(cell.replace('|', '\\|') for cell in cells) + ' |'
@@ -155,7 +155,7 @@ def as_markdown(report: Report) -> str:
         line(_HEAD), line(['---'] * len(_HEAD)), *map(line, report.rows), ''))
 
 
-def _summary(report: Report) -> list[str]:
+def _summary(report: VerificationReport) -> list[str]:
     return [
         f'`verify {report.peer}`, xplane_bridge {report.package}, {report.machine}, '
         f'{report.date}: {counts(report.findings)}.',
@@ -163,7 +163,7 @@ def _summary(report: Report) -> list[str]:
         *(f'Not given back: {left}.' for left in report.left)]
 
 
-def as_html(report: Report, record: FlightRecord) -> str:
+def as_html(report: VerificationReport, record: FlightRecord) -> str:
     """Return a report as a page, with a picture of the flight."""
     differing = [row for row in report.rows if row[2] == Outcome.DIFFERS.value]
     parts = [

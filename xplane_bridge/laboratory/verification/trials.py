@@ -32,10 +32,10 @@ from xplane_bridge.bridges.conversions.vehicle import VehicleState
 from xplane_bridge.bridges.sessions.base import CommandDone
 from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.laboratory.verification.findings import Finding, Outcome
-from xplane_bridge.laboratory.verification.flight_record import FlightRecord, Sample
-from xplane_bridge.laboratory.verification.line import Line
-from xplane_bridge.laboratory.verification.peers.base import Place, VerifiedPeer
+from xplane_bridge.laboratory.verification.evidence.findings import CheckResult, Outcome
+from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord, Sample
+from xplane_bridge.laboratory.verification.evidence.line import Line
+from xplane_bridge.laboratory.verification.peers.base import Spot, VerifiedPeer
 
 STEP = 'Commands'
 
@@ -55,17 +55,22 @@ _PULL = 'specific_force_forward'
 
 
 class Trial(NamedTuple):
-    """A control, how far it is moved, and what moves by it, if anything can be said of that."""
+    """
+    A control, how far it is moved, and what moves by it, if anything can be said of that.
+
+    ``stays`` is how long, in seconds, it is left alone between both ways: a bank is a turn then.
+    """
 
     control: str
     step: float
     moves: str = ''
     least: float = 0.0
     word: str = ''
+    stays: float = 0.0
 
 
 TRIALS = (
-    Trial('aileron', 0.12, 'roll_rate', 1.5 * DEGREE, 'rolls to the right'),
+    Trial('aileron', 0.12, 'roll_rate', 1.5 * DEGREE, 'rolls to the right', 3.0),
     Trial('elevator', 0.08, 'pitch_rate', 0.5 * DEGREE, 'pitches up'),
     Trial('rudder', 0.2, 'yaw_rate', 0.4 * DEGREE, 'yaws to the right'),
     Trial('throttle', 0.25, _PULL, 0.05, 'is pulled forward'),
@@ -131,26 +136,26 @@ class Trials:
 
     def _finding(
         self, outcome: Outcome, subject: str, sentence: str, expected: str = '', got: str = ''
-    ) -> Finding:
-        return Finding(STEP, subject, outcome, sentence, self._number(subject), expected, got)
+    ) -> CheckResult:
+        return CheckResult(STEP, subject, outcome, sentence, self._number(subject), expected, got)
 
     # Controls.
 
-    def of_control(self, trial: Trial) -> Iterator[Finding]:
+    def of_control(self, trial: Trial) -> Iterator[CheckResult]:
         """Move a control a little, and give it back."""
         control = trial.control
         if control not in self._peer.takes:
             return
         self.attend(0.5)
-        before = self._reported(control)
-        if self._peer.reports_controls and before is None:
+        before = (self._reported(control) if self._peer.reports_controls
+                  else self._peer.held(control))
+        if before is None:
             yield self._finding(Outcome.SKIPPED, control,
                                 f'{control}: its position is not reported')
-            return
-        if control in SURFACES:
-            yield from self._deflect(trial, before or 0.0)
+        elif control in SURFACES:
+            yield from self._deflect(trial, before)
         else:
-            yield from self._set(trial, before if before is not None else 0.5)
+            yield from self._set(trial, before)
 
     def _hold(self, control: str, value: float, seconds: float) -> tuple[float, float, bool]:
         """Hold a control; return begin and end of the later half, and whether it is shown."""
@@ -166,21 +171,22 @@ class Trials:
         begin, end = samples[0].at, samples[-1].at
         return begin + 0.4 * (end - begin), end, is_shown
 
-    def _deflect(self, trial: Trial, before: float) -> Iterator[Finding]:
-        control, session = trial.control, self._peer.session
+    def _deflect(self, trial: Trial, before: float) -> Iterator[CheckResult]:
+        control = trial.control
         self._peer.prepare(self._line)
         first = self._hold(control, before + trial.step, _HELD)
+        if trial.stays:
+            self._hold(control, before, trial.stays)
         second = self._hold(control, before - trial.step, _HELD)
         is_shown = first[2] and second[2]
         self.marks.append(Mark(trial, first[:2], second[:2], is_shown))
         if self._peer.reports_controls:
             yield self._on_the_wire(control, is_shown, before + trial.step)
-        self._line.call(session.centre)
-        self._line.call(session.release)
+        self._peer.release(self._line)
         yield from self._given_back(control, before)
         self.attend(_SETTLES)
 
-    def _on_the_wire(self, control: str, is_shown: bool, value: float) -> Finding:
+    def _on_the_wire(self, control: str, is_shown: bool, value: float) -> CheckResult:
         if is_shown:
             return self._finding(Outcome.SEEN, control, f'{control} shows what is commanded')
         found = self._reported(control)
@@ -188,7 +194,7 @@ class Trials:
             Outcome.DIFFERS, control, f'{control} does not show what is commanded',
             f'{value:.2f}', 'nothing' if found is None else f'{found:.2f}')
 
-    def _given_back(self, control: str, before: float) -> Iterator[Finding]:
+    def _given_back(self, control: str, before: float) -> Iterator[CheckResult]:
         session = self._peer.session
         subject = 'given back'
         done = self._wait(lambda: not session.taken and not session.unconfirmed, _GIVEN_BACK)
@@ -199,6 +205,7 @@ class Trials:
                 f'{left}', 'given back', 'still taken')
             return
         if not self._peer.reports_controls:
+            yield self._finding(Outcome.SEEN, subject, f'{control} is centred again')
             return
         near = self._wait(lambda: _is_near(self._reported(control), before), _SHOWN)
         yield self._finding(
@@ -206,7 +213,7 @@ class Trials:
             self._finding(Outcome.DIFFERS, subject, f'{control} does not return when it is given '
                           'back', f'{before:.2f}', f'{self._reported(control)}'))
 
-    def _set(self, trial: Trial, before: float) -> Iterator[Finding]:
+    def _set(self, trial: Trial, before: float) -> Iterator[CheckResult]:
         """Set a lever, and put it back to where it was."""
         control = trial.control
         step = -trial.step if before + trial.step > 1.0 else trial.step
@@ -230,8 +237,8 @@ class Trials:
         back = not self._peer.reports_controls or self._wait(
             lambda: _is_near(self._reported(control), before), _SHOWN)
         self.undo.pop()
-        if 'throttle' in ''.join(self._peer.session.taken):
-            self._line.call(self._peer.session.release)
+        if self._peer.reports_controls and 'throttle' in ''.join(self._peer.session.taken):
+            self._peer.release(self._line)
         if not back:
             yield self._finding(
                 Outcome.DIFFERS, 'given back', f'{control} does not return to where it was',
@@ -251,7 +258,7 @@ class Trials:
 
     # The simulation.
 
-    def of_pause(self) -> Iterator[Finding]:
+    def of_pause(self) -> Iterator[CheckResult]:
         """Pause the simulation and resume it."""
         peer = self._peer
         if not peer.can_pause:
@@ -291,7 +298,7 @@ class Trials:
             is_so = bool(samples) and _stands(samples) == on
         return error, is_so
 
-    def of_pose(self) -> Iterator[Finding]:
+    def of_pose(self) -> Iterator[CheckResult]:
         """Put the aircraft a little to the north, and back."""
         peer, state = self._peer, self._state
         if not peer.can_place:
@@ -316,7 +323,7 @@ class Trials:
                     f'{metres:.0f} m to the north', f'{seen:.0f} m')
         self.undo.pop()
         if peer.session.taken:
-            self._line.call(peer.session.release)
+            peer.release(self._line)
             self._wait(lambda: not peer.session.unconfirmed, _GIVEN_BACK)
         self.attend(_SETTLES, keeps=False)
 
@@ -330,7 +337,7 @@ class Trials:
         frame = LocalFrame(state.latitude_deg, state.longitude_deg, 0.0)
         latitude, longitude, _ = frame.enu_to_geodetic((0.0, metres, 0.0))
         self._peer.place(
-            self._line, Place(latitude, longitude, state.altitude_msl), state)
+            self._line, Spot(latitude, longitude, state.altitude_msl), state)
         seen = math.nan
         velocity = state.velocity or (0.0, 0.0, 0.0)
         for sample in self.attend(0.8, keeps=False):
@@ -346,7 +353,12 @@ class Trials:
 
     # The motion, once the physics is known.
 
-    def motion(self, record: FlightRecord) -> Iterator[Finding]:
+    def responses(self, record: FlightRecord) -> dict[str, float]:
+        """Return how much more of each signal there was than while the opposite was commanded."""
+        return {mark.trial.moves: _mean(record, mark.trial.moves, *mark.first)
+                - _mean(record, mark.trial.moves, *mark.second) for mark in self.marks}
+
+    def motion(self, record: FlightRecord) -> Iterator[CheckResult]:
         """Return what the commands have moved, by the record, whose faults are repaired."""
         for mark in self.marks:
             trial = mark.trial

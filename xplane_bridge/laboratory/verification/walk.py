@@ -22,11 +22,11 @@ from typing import NamedTuple
 
 from xplane_bridge.bridges.conversions.plausibility import Plausibility
 from xplane_bridge.laboratory.verification import reach, trials
-from xplane_bridge.laboratory.verification.findings import Finding, Outcome
-from xplane_bridge.laboratory.verification.flight_record import FlightRecord, Sample
-from xplane_bridge.laboratory.verification.line import Line, Network, PeerLostError
-from xplane_bridge.laboratory.verification.peers.base import Question, VerifiedPeer
-from xplane_bridge.laboratory.verification.physics import Physics, STEP
+from xplane_bridge.laboratory.verification.evidence.consistency import Consistency, STEP
+from xplane_bridge.laboratory.verification.evidence.findings import CheckResult, Outcome
+from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord, Sample
+from xplane_bridge.laboratory.verification.evidence.line import Line, PeerLostError, PeerNetwork
+from xplane_bridge.laboratory.verification.peers.base import Probe, VerifiedPeer
 from xplane_bridge.laboratory.verification.trials import Trials
 
 _CONFIRMS = 4.0
@@ -50,13 +50,13 @@ class Settings:
     read_only: bool = False
 
 
-class Step(NamedTuple):
+class WalkStep(NamedTuple):
     """One step: its name, what it will do, whether it changes anything, and how it is done."""
 
     name: str
     announces: str
     changes: bool
-    run: Callable[[], Iterable[Finding]]
+    run: Callable[[], Iterable[CheckResult]]
 
 
 class Verification:
@@ -68,11 +68,11 @@ class Verification:
     """
 
     def __init__(
-        self, peer: VerifiedPeer, network: Network, settings: Settings,
+        self, peer: VerifiedPeer, network: PeerNetwork, settings: Settings,
         tell: Callable[[str], None], asks: Callable[[str], bool],
-        others: Mapping[str, Question],
+        others: Mapping[str, Probe],
     ) -> None:
-        self.findings: list[Finding] = []
+        self.findings: list[CheckResult] = []
         self.left: tuple[str, ...] = ()
         self.gave_back: tuple[str, ...] = ()
         self._peer = peer
@@ -107,7 +107,7 @@ class Verification:
             # Its finding has said it.
             pass
         except PeerLostError as error:
-            self._add(Finding(
+            self._add(CheckResult(
                 'Commands' if self._trials else STEP, 'peer', Outcome.DIFFERS,
                 f'it stopped responding: {error}', '', 'an answer', 'silence'))
 
@@ -139,47 +139,48 @@ class Verification:
 
     # The steps.
 
-    def _steps(self) -> Iterator[Step]:
+    def _steps(self) -> Iterator[WalkStep]:
         peer, settings = self._peer, self._settings
         host = f'{peer.to[0]}:{peer.to[1]}'
-        yield Step('Reach', f'asks {peer.title} at {host}, and listens for beacons', False,
+        yield WalkStep('Reach', f'asks {peer.title} at {host}, and listens for beacons', False,
                    self._reach)
-        yield Step(
+        yield WalkStep(
             STEP, f'listens for {settings.seconds:g} s: fly straight, then gentle turns, climbs '
             'and descents', False, self._telemetry)
-        yield Step(
+        yield WalkStep(
             'Commands', 'moves aileron, elevator, rudder, throttle, flaps and gear a little, one '
             'at a time, and gives each back: be in trimmed flight, well above the ground', True,
             self._commands)
-        yield Step('Commands', 'pauses the simulation for a second, and resumes it', True,
+        yield WalkStep('Commands', 'pauses the simulation for a second, and resumes it', True,
                    lambda: self._made_trials().of_pause())
-        yield Step('Commands', 'puts the aircraft 60 m to the north, and back', True,
+        yield WalkStep('Commands', 'puts the aircraft 60 m to the north, and back', True,
                    lambda: self._made_trials().of_pose())
-        yield Step(STEP, 'compares the signals of all that was flown with one another', False,
+        yield WalkStep(STEP, 'compares the signals of all that was flown with one another', False,
                    self._consistency)
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: WalkStep) -> None:
         if step.changes and self._settings.read_only:
-            self._add(Finding(step.name, 'step', Outcome.SKIPPED,
+            self._add(CheckResult(step.name, 'step', Outcome.SKIPPED,
                               f'not done, as nothing may be changed: it {step.announces}'))
             return
         self._tell(f'\n{step.name}: {step.announces}.')
         if step.changes and not self._asks(step.announces):
-            self._add(Finding(step.name, 'step', Outcome.SKIPPED, f'declined: {step.announces}'))
+            self._add(CheckResult(
+                step.name, 'step', Outcome.SKIPPED, f'declined: {step.announces}'))
             return
         for finding in step.run():
             self._add(finding)
 
-    def _add(self, finding: Finding) -> None:
+    def _add(self, finding: CheckResult) -> None:
         self.findings.append(finding)
         self._tell(f'  {finding}')
 
-    def _reach(self) -> Iterator[Finding]:
+    def _reach(self) -> Iterator[CheckResult]:
         yield from reach.reach(self._peer, self._network, self._others)
         self._line = self._network.line(self._peer.session, self._peer.make_loop)
         yield from reach.begin(self._peer, self._line)
 
-    def _telemetry(self) -> Iterator[Finding]:
+    def _telemetry(self) -> Iterator[CheckResult]:
         peer, line = self._peer, self._line
         assert line is not None
         begun = line.now()
@@ -194,41 +195,41 @@ class Verification:
         yield from self._rate()
         missing = list(peer.missing(line.now()))
         wanted = len(peer.session.wanted)
-        yield Finding(
+        yield CheckResult(
             STEP, 'values', Outcome.SEEN, f'{wanted - len(missing)} of {wanted} values arrive')
         for name in missing[:_MOST_NAMED]:
-            yield Finding(
+            yield CheckResult(
                 STEP, name, Outcome.DIFFERS, f'{name} does not arrive: this simulator or aircraft '
                 'does not have it', '', 'a value', 'none', name)
         if len(missing) > _MOST_NAMED:
-            yield Finding(STEP, 'values', Outcome.DIFFERS,
+            yield CheckResult(STEP, 'values', Outcome.DIFFERS,
                           f'{len(missing) - _MOST_NAMED} more values do not arrive', '',
                           str(wanted), str(wanted - len(missing)))
         for name, withheld in gate.withheld.items():
-            yield Finding(
+            yield CheckResult(
                 STEP, name, Outcome.DIFFERS, f'{name} is impossible, {withheld.count} times', '',
                 'a possible value', f'{withheld.value:.6g}')
         statistics = peer.session.statistics
         if statistics.malformed.total:
-            yield Finding(
+            yield CheckResult(
                 STEP, 'datagrams', Outcome.DIFFERS,
                 f'{statistics.malformed.total} datagrams cannot be read: {statistics.last_error}',
                 '', 'none', str(statistics.malformed.total))
         yield from self._time(line.now() - begun)
 
-    def _rate(self) -> Iterator[Finding]:
+    def _rate(self) -> Iterator[CheckResult]:
         """Compare how often telemetry comes with how often it was asked for."""
         span = self._heard[-1] - self._heard[0] if len(self._heard) > 1 else 0.0
         rate, asked = (len(self._heard) - 1) / span if span else 0.0, self._peer.rate
         if rate >= _ENOUGH * asked:
-            yield Finding(STEP, 'rate', Outcome.SEEN, f'{rate:.1f} updates per second')
+            yield CheckResult(STEP, 'rate', Outcome.SEEN, f'{rate:.1f} updates per second')
         elif not any(one.outcome is Outcome.DIFFERS and one.subject in _OF_NETWORK
                      for one in self.findings):
-            yield Finding(
+            yield CheckResult(
                 STEP, 'rate', Outcome.DIFFERS, 'updates come less often than asked: are there '
                 'fewer frames per second?', '', f'{asked:g} per second', f'{rate:.1f}')
 
-    def _time(self, passed: float) -> Iterator[Finding]:
+    def _time(self, passed: float) -> Iterator[CheckResult]:
         """Compare the simulator's own time with ours."""
         times = [sample.at for sample in self._samples if sample.state.time is not None]
         number = self._peer.requirements.get('time', '')
@@ -236,9 +237,10 @@ class Verification:
             return
         pace = (times[-1] - times[0]) / (self._heard[-1] - self._heard[0])
         if abs(pace - 1.0) <= _TIME_WITHIN:
-            yield Finding(STEP, 'time', Outcome.SEEN, "the simulator's time keeps pace", number)
+            yield CheckResult(
+                STEP, 'time', Outcome.SEEN, "the simulator's time keeps pace", number)
         else:
-            yield Finding(
+            yield CheckResult(
                 STEP, 'time', Outcome.DIFFERS, "the simulator's time does not keep pace", number,
                 '1 s per second', f'{pace:.2f} s per second')
 
@@ -249,14 +251,20 @@ class Verification:
             self._trials.attend(0.2)
         return self._trials
 
-    def _commands(self) -> Iterator[Finding]:
+    def _commands(self) -> Iterator[CheckResult]:
         made = self._made_trials()
+        if not self._peer.takes:
+            yield CheckResult(
+                'Commands', 'controls', Outcome.SKIPPED, 'its datagram has all controls, and it '
+                'tells none: --throttle says where its throttle is')
         for trial in trials.TRIALS:
             yield from made.of_control(trial)
 
-    def _consistency(self) -> Iterator[Finding]:
+    def _consistency(self) -> Iterator[CheckResult]:
         record = self.record
-        physics = Physics(record, self._peer.sources)
+        physics = Consistency(
+            record, self._peer.sources,
+            None if self._trials is None else self._trials.responses(record))
         yield from physics.run()
         yield from self._peer.spoken(record, physics.bad)
         if self._trials is not None:

@@ -25,10 +25,10 @@ from xplane_bridge.bridges.conversions.vehicle import VehicleState
 from xplane_bridge.bridges.links.loop import SessionLoop
 from xplane_bridge.bridges.sessions.base import Address, Session
 from xplane_bridge.common.controls import SURFACES
-from xplane_bridge.laboratory.verification.findings import Finding
-from xplane_bridge.laboratory.verification.flight_record import FlightRecord, Sample
-from xplane_bridge.laboratory.verification.line import Heard, Line
-from xplane_bridge.laboratory.verification.physics import Source
+from xplane_bridge.laboratory.verification.evidence.consistency import Source
+from xplane_bridge.laboratory.verification.evidence.findings import CheckResult
+from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord, Sample
+from xplane_bridge.laboratory.verification.evidence.line import Heard, Line
 
 OnEvent: TypeAlias = Callable[[Any, int], None]
 OnFailure: TypeAlias = Callable[[Exception], None]
@@ -38,11 +38,12 @@ RATE = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PeerTarget:
     """
     Where the peer is said to be: an address, ports; 0 is the protocol's own.
 
-    ``data_port`` is where rows, or packets, arrive here. ``version`` is X-Plane's, 0 for any.
+    ``data_port`` is where rows arrive here; of Huginn, where it takes controls. ``version`` is
+    X-Plane's, 0 for any. ``throttle`` is Huginn's, which does not tell it, None if unknown.
     """
 
     host: str
@@ -50,9 +51,10 @@ class Target:
     data_port: int = 0
     bind_address: str = ''
     version: int = 0
+    throttle: float | None = None
 
 
-class Question(NamedTuple):
+class Probe(NamedTuple):
     """
     What can be asked without any conversation, and what it is answered by.
 
@@ -67,7 +69,7 @@ class Question(NamedTuple):
     rate: float = 0.0
 
 
-class Place(NamedTuple):
+class Spot(NamedTuple):
     """Where an aircraft is put: degrees, metres above mean sea level."""
 
     latitude_deg: float
@@ -84,7 +86,7 @@ class VerifiedPeer(ABC):
     """
 
     title: ClassVar[str]
-    question: Question | None = None
+    question: Probe | None = None
     beacon: tuple[str, int] | None = None
     answers_from_its_port: ClassVar[bool] = True
     can_pause: bool = False
@@ -127,7 +129,7 @@ class VerifiedPeer(ABC):
         """Return the names of values that are wanted and do not arrive."""
         return self.session.missing(now)
 
-    def spoken(self, record: FlightRecord, bad: Collection[str]) -> Iterable[Finding]:
+    def spoken(self, record: FlightRecord, bad: Collection[str]) -> Iterable[CheckResult]:
         """Return findings of what only this protocol has; ``bad`` signals witness nothing."""
         return ()
 
@@ -140,6 +142,15 @@ class VerifiedPeer(ABC):
     def prepare(self, line: Line) -> None:  # noqa: B027 -- most need nothing
         """Keep what the user does from undoing what is commanded."""
 
+    def release(self, line: Line) -> None:
+        """Give back what was taken."""
+        line.call(self.session.centre)
+        line.call(self.session.release)
+
+    def held(self, control: str) -> float | None:
+        """Return where a control is that is not reported, None if it is unknown."""
+        return None
+
     def command(self, line: Line, controls: Mapping[str, float]) -> None:
         """Command controls. Raises ValueError for what cannot be."""
         line.call(self.session.set_controls, controls)
@@ -148,6 +159,6 @@ class VerifiedPeer(ABC):
         """Pause or resume; return the ticket of the CommandDone."""
         raise ValueError('this protocol cannot pause')
 
-    def place(self, line: Line, place: Place, state: VehicleState) -> None:
+    def place(self, line: Line, place: Spot, state: VehicleState) -> None:
         """Put the aircraft somewhere, in the attitude of ``state``."""
         raise ValueError('this protocol cannot place an aircraft')

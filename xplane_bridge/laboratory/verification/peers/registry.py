@@ -21,22 +21,25 @@ from dataclasses import replace
 from functools import partial
 
 from xplane_bridge.bridges.xplane_udp.protocol import VERSIONS
-from xplane_bridge.laboratory.verification.peers.base import Question, Target, VerifiedPeer
+from xplane_bridge.laboratory.verification.peers.base import PeerTarget, Probe, VerifiedPeer
+from xplane_bridge.laboratory.verification.peers.fdmdata import VerifiedHuginn
 from xplane_bridge.laboratory.verification.peers.xpc import VerifiedXpc
 from xplane_bridge.laboratory.verification.peers.xplane_udp import QUESTION, VerifiedXplane
 
 
-def _xplane(version: int, target: Target) -> VerifiedPeer:
+def _xplane(version: int, target: PeerTarget) -> VerifiedPeer:
     return VerifiedXplane(replace(target, version=version))
 
 
-PEERS: Mapping[str, Callable[[Target], VerifiedPeer]] = {
+PEERS: Mapping[str, Callable[[PeerTarget], VerifiedPeer]] = {
     'xpc': VerifiedXpc,
     'xplane': partial(_xplane, 0),
     **{f'xplane{version}': partial(_xplane, version) for version in reversed(VERSIONS)},
+    'fdmdata': VerifiedHuginn,
 }
 """What makes a peer to be verified, by name; xplane is any version with datarefs."""
 
-QUESTIONS: Mapping[str, Question] = {
-    VerifiedXpc.title: VerifiedXpc.question, 'X-Plane 10 or later': QUESTION}
+QUESTIONS: Mapping[str, Probe] = {
+    VerifiedXpc.title: VerifiedXpc.question, 'X-Plane 10 or later': QUESTION,
+    VerifiedHuginn.title: VerifiedHuginn.question}
 """What tells which program it is that answers, if it is not the named one."""

@@ -31,15 +31,16 @@ from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xpc.conversion import LocalAxes
 from xplane_bridge.bridges.xpc.session import BEACON_CHANNEL, Polled, Telemetry, XpcSession
 from xplane_bridge.bridges.xpc.sockets import PluginSockets
-from xplane_bridge.laboratory.verification.findings import Finding
-from xplane_bridge.laboratory.verification.flight_record import FlightRecord, Sample
-from xplane_bridge.laboratory.verification.line import Heard, Line
+from xplane_bridge.laboratory.verification.evidence.consistency import Source
+from xplane_bridge.laboratory.verification.evidence.findings import CheckResult
+from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord, Sample
+from xplane_bridge.laboratory.verification.evidence.line import Heard, Line
 from xplane_bridge.laboratory.verification.peers.base import (
     OnEvent,
     OnFailure,
-    Place,
-    Question,
-    Target,
+    PeerTarget,
+    Probe,
+    Spot,
     VerifiedPeer,
 )
 from xplane_bridge.laboratory.verification.peers.xplane import (
@@ -47,7 +48,6 @@ from xplane_bridge.laboratory.verification.peers.xplane import (
     Positions,
     spoken_datarefs,
 )
-from xplane_bridge.laboratory.verification.physics import Source
 
 _POSE = Source('POSI', 'XPC-28')
 _REQUIREMENTS = {
@@ -60,13 +60,13 @@ class VerifiedXpc(VerifiedPeer):
     """The plugin."""
 
     title = 'X-Plane Connect'
-    question = Question(xpc.encode(xpc.GetPosition(0)), xpc.PORT, b'', 'XPC-28')
+    question = Probe(xpc.encode(xpc.GetPosition(0)), xpc.PORT, b'', 'XPC-28')
     beacon = (xpc.BEACON_GROUP, xpc.BEACON_PORT)
     can_pause = can_place = True
     sources = {**DATAREF_SOURCES, 'latitude': _POSE, 'longitude': _POSE, 'altitude': _POSE}
     requirements = _REQUIREMENTS
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: PeerTarget) -> None:
         self.to = (target.host, target.port or xpc.PORT)
         self._positions = Positions('POSI')
         self._sockets = PluginSockets(*self.to, target.bind_address)
@@ -127,7 +127,7 @@ class VerifiedXpc(VerifiedPeer):
     def missing(self, now: float) -> Iterable[str]:
         return xplane.missed(self.session.missing(now))
 
-    def spoken(self, record: FlightRecord, bad: Collection[str]) -> Iterable[Finding]:
+    def spoken(self, record: FlightRecord, bad: Collection[str]) -> Iterable[CheckResult]:
         yield from self._positions.findings()
         yield from spoken_datarefs(record, bad)
 
@@ -142,7 +142,7 @@ class VerifiedXpc(VerifiedPeer):
             xpc.Simulation(xpc.SimulationOp.PAUSE if on else xpc.SimulationOp.RUN))
         return ticket
 
-    def place(self, line: Line, place: Place, state: VehicleState) -> None:
+    def place(self, line: Line, place: Spot, state: VehicleState) -> None:
         line.call(self.session.send, xpc.Position(
             aircraft=0, lat=place.latitude_deg, lon=place.longitude_deg, alt=place.altitude_msl))
 

@@ -27,10 +27,10 @@ from xplane_bridge.bridges.conversions.plausibility import NOWHERE
 from xplane_bridge.bridges.conversions.xplane import state as xplane
 from xplane_bridge.bridges.conversions.xplane.state import OWN_PREFIX
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.laboratory.verification.findings import Finding, Outcome
-from xplane_bridge.laboratory.verification.flight_record import FlightRecord
-from xplane_bridge.laboratory.verification.physics import Source, STEP
-from xplane_bridge.laboratory.verification.relations import Series
+from xplane_bridge.laboratory.verification.evidence.consistency import Source, STEP
+from xplane_bridge.laboratory.verification.evidence.findings import CheckResult, Outcome
+from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord
+from xplane_bridge.laboratory.verification.evidence.relations import Series
 
 _FORCES = 'sim/flightmodel/forces/'
 
@@ -102,7 +102,7 @@ class Positions:
             return told
         return pose
 
-    def findings(self) -> Iterable[Finding]:
+    def findings(self) -> Iterable[CheckResult]:
         """Return what contradicts itself."""
         for name, (pose, told) in self._off.items():
             source = DATAREF_SOURCES[name]
@@ -110,10 +110,10 @@ class Positions:
                 sentence = f'{name} of {self._of_pose} has the other sign'
             else:
                 sentence = f'{name} of {self._of_pose} contradicts {source.wire}'
-            yield Finding(STEP, name, Outcome.DIFFERS, sentence, source.requirement,
+            yield CheckResult(STEP, name, Outcome.DIFFERS, sentence, source.requirement,
                           f'as {source.wire}', f'{pose / told:.4g} times it', self._of_pose)
         if self._seen and not self._off:
-            yield Finding(STEP, 'position', Outcome.SEEN,
+            yield CheckResult(STEP, 'position', Outcome.SEEN,
                           f'the position of {self._of_pose} is that of the datarefs', '1.1')
 
 
@@ -147,7 +147,7 @@ _RATIOS = {
     'sim/flightmodel/controls/sbrkrqst': (-0.55, 1.55)}
 
 
-def spoken_datarefs(record: FlightRecord, bad: Collection[str]) -> Iterable[Finding]:
+def spoken_datarefs(record: FlightRecord, bad: Collection[str]) -> Iterable[CheckResult]:
     """
     Return findings of datarefs that say what others do, or that are whole numbers or ratios.
 
@@ -163,19 +163,19 @@ def spoken_datarefs(record: FlightRecord, bad: Collection[str]) -> Iterable[Find
         values = record.wire(name)
         known = values[np.isfinite(values)]
         if len(known) and not np.all(known == np.round(known)):
-            yield Finding(
+            yield CheckResult(
                 STEP, name, Outcome.DIFFERS, f'{name} is no whole number', '', 'a whole number',
                 f'{known[known != np.round(known)][0]:g}', name)
     for name, (low, high) in _RATIOS.items():
         values = record.wire(name)
         known = values[np.isfinite(values)]
         if len(known) and not np.all((low <= known) & (known <= high)):
-            yield Finding(
+            yield CheckResult(
                 STEP, name, Outcome.DIFFERS, f'{name} is no ratio', '',
                 f'{low:g} to {high:g}', f'{float(known[np.argmax(np.abs(known))]):g}', name)
 
 
-def _twin(twin: _Twin, record: FlightRecord) -> Iterable[Finding]:
+def _twin(twin: _Twin, record: FlightRecord) -> Iterable[CheckResult]:
     off = record.wire(OWN_PREFIX + twin.name) * twin.factor - record[twin.signal]
     if twin.is_angle:
         off = np.arctan2(np.sin(off), np.cos(off))
@@ -185,16 +185,16 @@ def _twin(twin: _Twin, record: FlightRecord) -> Iterable[Finding]:
 
 def _level(
     name: str, requirement: str, off: Series, within: float, unit: str
-) -> Iterable[Finding]:
+) -> Iterable[CheckResult]:
     known = np.abs(off[np.isfinite(off)])
     if not len(known):
         return
     largest = float(np.quantile(known, 0.9))
     wire = OWN_PREFIX + name
     if largest <= within:
-        yield Finding(STEP, name, Outcome.SEEN, f'{name} agrees with its like', requirement,
+        yield CheckResult(STEP, name, Outcome.SEEN, f'{name} agrees with its like', requirement,
                       wire=wire)
     elif math.isfinite(largest):
-        yield Finding(
+        yield CheckResult(
             STEP, name, Outcome.DIFFERS, f'{name} contradicts its like ({wire})', requirement,
             f'within {within:.3g} {unit}', f'{largest:.3g} {unit} off', wire)

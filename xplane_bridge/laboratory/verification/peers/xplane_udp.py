@@ -41,15 +41,16 @@ from xplane_bridge.bridges.xplane_udp.session import (
 from xplane_bridge.bridges.xplane_udp.sockets import data_target, Places, Sockets
 from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.common.units import DEGREE
-from xplane_bridge.laboratory.verification.findings import Finding
-from xplane_bridge.laboratory.verification.flight_record import FlightRecord, Sample
-from xplane_bridge.laboratory.verification.line import Heard, Line
+from xplane_bridge.laboratory.verification.evidence.consistency import Source
+from xplane_bridge.laboratory.verification.evidence.findings import CheckResult
+from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord, Sample
+from xplane_bridge.laboratory.verification.evidence.line import Heard, Line
 from xplane_bridge.laboratory.verification.peers.base import (
     OnEvent,
     OnFailure,
-    Place,
-    Question,
-    Target,
+    PeerTarget,
+    Probe,
+    Spot,
     VerifiedPeer,
 )
 from xplane_bridge.laboratory.verification.peers.xplane import (
@@ -58,7 +59,6 @@ from xplane_bridge.laboratory.verification.peers.xplane import (
     REQUIREMENTS,
     spoken_datarefs,
 )
-from xplane_bridge.laboratory.verification.physics import Source
 
 # The number of a request that no session makes.
 _INDEX = 990
@@ -79,7 +79,7 @@ ROW_SOURCES: Mapping[str, Source] = {
         ('wind_east', 'weather', ''), ('wind_north', 'weather', ''))}
 
 
-QUESTION = Question(
+QUESTION = Probe(
     wire.encode(wire.RrefRequest(20, _INDEX, xplane.TIME)), wire.PORT,
     wire.encode(wire.RrefRequest(0, _INDEX, xplane.TIME)), 'X6-02', 20.0)
 # It came later than the other datarefs, and nothing else needs it.
@@ -92,7 +92,7 @@ class VerifiedXplane(VerifiedPeer):
     title = 'X-Plane'
     answers_from_its_port = False
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: PeerTarget) -> None:
         self.to = (target.host, target.port or wire.PORT)
         self._given = target
         data_port = target.data_port or (
@@ -209,7 +209,7 @@ class VerifiedXplane(VerifiedPeer):
                     and (has_toe_brakes or name != levers.TOE_BRAKES)]
         return self.session.missing(now)
 
-    def spoken(self, record: FlightRecord, bad: Collection[str]) -> Iterable[Finding]:
+    def spoken(self, record: FlightRecord, bad: Collection[str]) -> Iterable[CheckResult]:
         if self._has_datarefs:
             yield from self._positions.findings()
             yield from spoken_datarefs(record, bad)
@@ -223,7 +223,7 @@ class VerifiedXplane(VerifiedPeer):
         ticket: int = line.call(self.session.pause, on)
         return ticket
 
-    def place(self, line: Line, place: Place, state: VehicleState) -> None:
+    def place(self, line: Line, place: Spot, state: VehicleState) -> None:
         assert state.orientation is not None
         roll, pitch, heading = (angle / DEGREE for angle in axes.quaternion_to_euler(
             axes.enu_flu_to_ned_frd(state.orientation)))

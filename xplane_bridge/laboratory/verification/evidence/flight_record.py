@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.vehicle import VehicleState
-from xplane_bridge.laboratory.verification.relations import Series
+from xplane_bridge.laboratory.verification.evidence.relations import Series
 
 _NOTHING = (math.nan, math.nan, math.nan)
 # Samples further apart than this, in seconds, are not of one piece of a flight.

@@ -29,25 +29,26 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xplane_bridge.bridges.conversions import air
 from xplane_bridge.common.units import DEGREE, STANDARD_GRAVITY
-from xplane_bridge.laboratory.verification.findings import Finding, Outcome
-from xplane_bridge.laboratory.verification.flight_record import FlightRecord
-from xplane_bridge.laboratory.verification.relations import (
+from xplane_bridge.laboratory.verification.evidence.findings import CheckResult, Outcome
+from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord
+from xplane_bridge.laboratory.verification.evidence.relations import (
+    Accord,
     Kind,
     named,
     relate,
     Relation,
     Series,
-    Verdict,
 )
 
 STEP = 'Telemetry'
 
 # Lengths of pieces of the flight, in seconds: turning is fast, the steps of a float32 of degrees
 # are large.
-_TURNING, _MOVING, _SPEEDING = 0.4, 1.0, 0.5
+_TURNING, _MOVING, _SPEEDING, _SWINGING = 0.4, 1.0, 0.5, 2.0
 # From which root mean square on something can be said, in rad/s, rad, m/s, m/s^2.
 _LEAST_RATE, _LEAST_BANK, _LEAST_ALPHA = 0.4 * DEGREE, 1.5 * DEGREE, 0.3 * DEGREE
 _LEAST_SPEED, _LEAST_CLIMB, _LEAST_FORCE, _LEAST_WIND = 3.0, 0.25, 0.15, 2.0
@@ -57,6 +58,7 @@ _PRESSURE_WITHIN, _TEMPERATURE_WITHIN = 0.08, 45.0
 _DRIFT = 20.0 * DEGREE
 _ALPHA_WITHIN = 2.0 * DEGREE
 
+_SAYS_NOTHING = (Accord.UNFLOWN, Accord.UNKNOWN)
 _RATES = ('roll_rate', 'pitch_rate', 'yaw_rate')
 _FORCES = ('specific_force_forward', 'specific_force_left', 'specific_force_up')
 _ATTITUDE = dict(zip(_RATES, ('roll', 'pitch', 'heading'), strict=True))
@@ -76,19 +78,28 @@ class Source(NamedTuple):
     requirement: str = ''
 
 
-class Physics:
-    """The checks of one flight; ``sources`` are those of the signals, by their names."""
+class Consistency:
+    """
+    The checks of one flight; ``sources`` are those of the signals, by their names.
 
-    def __init__(self, record: FlightRecord, sources: Mapping[str, Source]) -> None:
-        self.findings: list[Finding] = []
+    ``commanded`` has how much more of a signal there was while what should raise it was commanded,
+    than while the opposite was: a witness where no other one is left.
+    """
+
+    def __init__(
+        self, record: FlightRecord, sources: Mapping[str, Source],
+        commanded: Mapping[str, float] | None = None,
+    ) -> None:
+        self._commanded = commanded or {}
+        self.findings: list[CheckResult] = []
         self.bad: set[str] = set()
         self._record = record
         self._sources = sources
 
-    def run(self) -> list[Finding]:
+    def run(self) -> list[CheckResult]:
         """Return the findings of all checks."""
         if len(self._record) < 2:
-            return [Finding(STEP, 'flight', Outcome.NOT_SEEN, 'no telemetry to compare')]
+            return [CheckResult(STEP, 'flight', Outcome.NOT_SEEN, 'no telemetry to compare')]
         for check in (
                 self._ground_speed, self._true_airspeed, self._heading, self._climb,
                 self._attitude, self._angle_of_attack, self._atmosphere,
@@ -114,7 +125,7 @@ class Physics:
                 + _or_zero(record[f'wind_{name.removeprefix("velocity_")}']), _MOVING)
             of_place = relate(moved, points, Kind.LENGTH, _LEAST_SPEED)
             of_speed = relate(flown, points, Kind.SPEED, _LEAST_SPEED)
-            if of_speed.verdict is Verdict.AGREES and of_place.verdict is not Verdict.AGREES:
+            if of_speed.verdict is Accord.AGREES and of_place.verdict is not Accord.AGREES:
                 self._blame(place, relate(moved, flown, Kind.LENGTH, 0.1), 'velocity')
             else:
                 self._blame(name, found, 'position')
@@ -178,7 +189,13 @@ class Physics:
                 turned['pitch_rate'], record.mean('pitch_rate', _TURNING), Kind.ANGLE,
                 0.25 * _LEAST_RATE)
             self._blame('pitch', inverse, 'pitch rate and angle of attack')
-        if 'roll' in self.bad or 'pitch' in self.bad:
+        for name, other in zip(_RATES, (bank, alpha, Relation(Accord.UNKNOWN)), strict=True):
+            angle = _ATTITUDE[name]
+            if found[name].verdict is Accord.SIGN and angle not in self.bad and (
+                    other.verdict in _SAYS_NOTHING) and (
+                    self._commanded.get(name, 0.0) > _LEAST_RATE):
+                self._blame(angle, Relation(Accord.SIGN, -1.0), 'rate and command')
+        if not self.bad.isdisjoint(_ATTITUDE.values()):
             turned = dict(zip(_RATES, record.rates_of_attitude(_TURNING), strict=True))
             found = {
                 name: relate(record.mean(name, _TURNING), turned[name], Kind.ANGLE, _LEAST_RATE)
@@ -195,13 +212,22 @@ class Physics:
     def _bank(self) -> Relation:
         """Return roll against the bank of the turn that is flown."""
         record = self._record
-        firsts, lasts = record.pieces(_SPEEDING)
         north, east, _ = self._over_ground()
-        track = np.unwrap(np.nan_to_num(np.arctan2(east, north)))
+        # Positions in steps of a float32 turn in leaps. The nose turns with the track, but for
+        # what the rudder does.
+        track, speed, length = (
+            (np.arctan2(east, north), np.hypot(north, east), _SPEEDING) if self._has_velocity
+            else (record['heading'], record['true_airspeed'], _SWINGING))
+        track = np.unwrap(np.nan_to_num(track))
+        firsts, lasts = record.pieces(length)
+        if not len(firsts):
+            return Relation(Accord.UNKNOWN)
         rate = (track[lasts] - track[firsts]) / (record.at[lasts] - record.at[firsts])
-        speed = self._at_pieces(np.hypot(north, east), _SPEEDING)
-        bank = np.arctan(rate * speed / STANDARD_GRAVITY)
-        return relate(record.mean('roll', _SPEEDING), bank, Kind.ANGLE, _LEAST_BANK, 0.6)
+        bank = np.arctan(rate * self._at_pieces(speed, length) / STANDARD_GRAVITY)
+        found = relate(record.mean('roll', length), bank, Kind.ANGLE, _LEAST_BANK, 0.6)
+        # Who slips turns otherwise: that proves nothing.
+        slips = found.verdict is Accord.ASTRAY and math.isnan(found.factor)
+        return Relation(Accord.UNFLOWN) if slips else found
 
     def _alpha_against_pitch(self) -> Relation:
         record = self._record
@@ -216,7 +242,7 @@ class Physics:
             np.isfinite(record['angle_of_attack'] - expected).any()) else 0.0
         if found.is_bad:
             self._blame('angle_of_attack', found, 'velocity, wind and attitude')
-        elif abs(off) > _ALPHA_WITHIN and found.verdict is Verdict.AGREES:
+        elif abs(off) > _ALPHA_WITHIN and found.verdict is Accord.AGREES:
             self._differs(
                 'angle_of_attack', 'angle of attack is off velocity, wind and attitude',
                 f'within {_ALPHA_WITHIN / DEGREE:g} degrees', f'{off / DEGREE:.1f} degrees')
@@ -233,8 +259,8 @@ class Physics:
             with np.errstate(invalid='ignore'):
                 pressing = relate(
                     rising, -record.slope('static_pressure', _MOVING), Kind.RATIO, 0.0)
-            if pressing.verdict is Verdict.UNKNOWN or pressing.factor > 0.0 and (
-                    found.verdict is not Verdict.UNIT or not self._is_astray_by_pressure()):
+            if pressing.verdict is Accord.UNKNOWN or pressing.factor > 0.0 and (
+                    found.verdict is not Accord.UNIT or not self._is_astray_by_pressure()):
                 self._blame('climb_rate', found, 'altitude')
             else:
                 self._blame('altitude', relate(
@@ -260,7 +286,7 @@ class Physics:
         if math.isfinite(ratio):
             if abs(ratio - 1.0) <= _PRESSURE_WITHIN:
                 self._seen('static_pressure', 'static pressure fits the altitude')
-            elif (found := named(Kind.PRESSURE, ratio)).verdict is Verdict.UNIT:
+            elif (found := named(Kind.PRESSURE, ratio)).verdict is Accord.UNIT:
                 self._blame('static_pressure', found, 'altitude')
             else:
                 self._differs(
@@ -301,18 +327,18 @@ class Physics:
         for name, expected in blown.items():
             mean, said = _median(expected), _median(record[name])
             if max(abs(mean), abs(said)) < _LEAST_WIND:
-                self._add(Finding(
+                self._add(CheckResult(
                     STEP, name, Outcome.NOT_SEEN,
                     f'{_said(name)}: too little wind along it to compare',
                     self._source(name).requirement))
             elif abs(mean - said) < max(0.3 * abs(mean), 1.5):
                 self._seen(name, f'{_said(name)} fits airspeed and velocity over ground')
             elif abs(mean + said) < max(0.3 * abs(mean), 1.5):
-                self._blame(name, Relation(Verdict.SIGN, -1.0),
+                self._blame(name, Relation(Accord.SIGN, -1.0),
                             'airspeed and velocity over ground')
             else:
                 self._blame(name, named(Kind.SPEED, said / mean) if mean else Relation(
-                    Verdict.ASTRAY), 'airspeed and velocity over ground')
+                    Accord.ASTRAY), 'airspeed and velocity over ground')
 
     def _specific_force(self) -> None:
         """Specific force against acceleration and gravity."""
@@ -327,6 +353,8 @@ class Physics:
         matrices = record.attitude()[middles]
         felt = np.einsum('nji,nj->ni', matrices, np.stack(
             [north, east, down - STANDARD_GRAVITY], -1))
+        if not self._has_velocity:
+            felt = self._felt_by_rates()
         expected = dict(zip(_FORCES, (felt[:, 0], -felt[:, 1], -felt[:, 2]), strict=True))
         for name in _FORCES:
             found = relate(record.mean(name, _SPEEDING), expected[name], Kind.FORCE, _LEAST_FORCE)
@@ -335,18 +363,41 @@ class Physics:
             else:
                 self._tell(name, found, 'acceleration and gravity')
 
+    def _felt_by_rates(self) -> NDArray[np.float64]:
+        """
+        Return the specific force, body FRD, of an aircraft that flies where its nose points.
+
+        That to the side follows from the sideslip, which nothing shows.
+        """
+        record = self._record
+        speed = record.mean('true_airspeed', _SPEEDING)
+        roll, pitch = (record.mean(name, _SPEEDING) for name in ('roll', 'pitch'))
+        gravity = STANDARD_GRAVITY
+        return np.stack([
+            record.slope('true_airspeed', _SPEEDING) + gravity * np.sin(pitch),
+            np.full(len(speed), math.nan),
+            -speed * record.mean('pitch_rate', _SPEEDING)
+            - gravity * np.cos(pitch) * np.cos(roll)], -1)
+
     # What they have in common.
+
+    @property
+    def _has_velocity(self) -> bool:
+        """Return whether the velocity over ground is on the wire."""
+        return bool(np.isfinite(self._record['velocity_east']).any())
 
     def _over_ground(self) -> tuple[Series, Series, Series]:
         """Return the velocity over ground, north, east, down; of positions if none is sent."""
         record = self._record
-        if np.isfinite(record['velocity_east']).any():
+        if self._has_velocity:
             return record['velocity_north'], record['velocity_east'], -record['climb_rate']
         if not np.isfinite(record['latitude']).any():
             nothing = np.full(len(record), math.nan)
             return nothing, nothing, nothing
-        north, east, up = (np.gradient(record[name], record.at)
-                           for name in ('latitude', 'longitude', 'altitude'))
+        # Of the whole flight: the steps of positions are larger than its changes.
+        north, east, up = (
+            np.interp(record.at, record.at[record.pieces(_MOVING)[0]], record.slope(name, _MOVING))
+            for name in ('latitude', 'longitude', 'altitude'))
         return north, east, -up
 
     def _through_air(self) -> tuple[Series, Series, Series]:
@@ -374,32 +425,32 @@ class Physics:
         if abs(got / wanted - 1.0) <= within:
             self._seen(name, f'{_said(name)} fits {witness}')
             return
-        self._blame(name, Relation(Verdict.SIGN, -1.0) if abs(got / wanted + 1.0) <= within
+        self._blame(name, Relation(Accord.SIGN, -1.0) if abs(got / wanted + 1.0) <= within
                     else named(kind, got / wanted), witness)
 
     def _source(self, name: str) -> Source:
         return self._sources.get(name, Source(''))
 
-    def _add(self, finding: Finding) -> None:
+    def _add(self, finding: CheckResult) -> None:
         source = self._source(finding.subject)
         self.findings.append(replace(
             finding, requirement=source.requirement, wire=source.wire))
 
     def _seen(self, name: str, sentence: str) -> None:
-        self._add(Finding(STEP, name, Outcome.SEEN, sentence))
+        self._add(CheckResult(STEP, name, Outcome.SEEN, sentence))
 
     def _differs(self, name: str, sentence: str, expected: str, got: str) -> None:
         self.bad.add(name)
-        self._add(Finding(STEP, name, Outcome.DIFFERS, sentence, '', expected, got))
+        self._add(CheckResult(STEP, name, Outcome.DIFFERS, sentence, '', expected, got))
 
     def _tell(self, name: str, found: Relation, witness: str) -> None:
         """Tell of a signal that is not contradicted."""
         if name in self.bad:
             return
-        if found.verdict is Verdict.AGREES:
+        if found.verdict is Accord.AGREES:
             self._seen(name, f'{_said(name)} fits {witness}')
-        elif found.verdict is Verdict.UNFLOWN:
-            self._add(Finding(
+        elif found.verdict is Accord.UNFLOWN:
+            self._add(CheckResult(
                 STEP, name, Outcome.NOT_SEEN, f'{_said(name)}: too little of it was flown; '
                 f'{_ADVICE.get(name, "fly more of it")}'))
 
@@ -407,16 +458,16 @@ class Physics:
         """Tell that a signal is wrong, and repair it for what follows."""
         said, source = _said(name), self._source(name)
         where = f' ({source.wire})' if source.wire else ''
-        if found.verdict is Verdict.SIGN:
+        if found.verdict is Accord.SIGN:
             self._differs(name, f'{said} has the other sign{where}', f'the sign of {witness}',
                           'the other one')
-        elif found.verdict is Verdict.UNIT:
+        elif found.verdict is Accord.UNIT:
             sent, wanted = found.units
             sign = ', with the other sign' if found.factor < 0.0 else ''
             self._differs(
                 name, f'{said} comes in {sent}, where {wanted} are expected{sign}{where}',
                 wanted, f'{abs(found.factor):.4g} times as much')
-        elif found.verdict is Verdict.STILL:
+        elif found.verdict is Accord.STILL:
             self._differs(name, f'{said} does not change with {witness}{where}',
                           'a change', 'none')
         else:

@@ -31,7 +31,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """
     One thing that was looked at.
 
@@ -56,13 +56,13 @@ class Finding:
         return f'{self.outcome.value:9}{self.sentence}{said}{number}'
 
 
-def worst(findings: Iterable[Finding]) -> Outcome:
+def worst(findings: Iterable[CheckResult]) -> Outcome:
     """Return DIFFERS if one of them does, else SEEN."""
     differs = any(one.outcome is Outcome.DIFFERS for one in findings)
     return Outcome.DIFFERS if differs else Outcome.SEEN
 
 
-def counts(findings: Sequence[Finding]) -> str:
+def counts(findings: Sequence[CheckResult]) -> str:
     """Return how many there are of each outcome, for people."""
     return ', '.join(
         f'{sum(one.outcome is outcome for one in findings)} {outcome.value}'

@@ -71,7 +71,7 @@ _FEWEST = 8
 _STILL = 0.05
 
 
-class Verdict(Enum):
+class Accord(Enum):
     """How a reported series stands to what it should be."""
 
     AGREES = 'agrees'
@@ -90,19 +90,19 @@ class Relation(NamedTuple):
     ``units`` are the unit that seems to be sent, and the one that is expected.
     """
 
-    verdict: Verdict
+    verdict: Accord
     factor: float = math.nan
     units: tuple[str, str] = ('', '')
 
     @property
     def is_bad(self) -> bool:
         """Return whether the two contradict each other."""
-        return self.verdict in (Verdict.SIGN, Verdict.UNIT, Verdict.STILL, Verdict.ASTRAY)
+        return self.verdict in (Accord.SIGN, Accord.UNIT, Accord.STILL, Accord.ASTRAY)
 
     @property
     def repair(self) -> float:
         """Return what to multiply the reported series by; NaN if that does not help."""
-        return 1.0 / self.factor if self.verdict in (Verdict.SIGN, Verdict.UNIT) else math.nan
+        return 1.0 / self.factor if self.verdict in (Accord.SIGN, Accord.UNIT) else math.nan
 
 
 def relate(
@@ -116,22 +116,22 @@ def relate(
     """
     known = np.isfinite(reported) & np.isfinite(expected)
     if known.sum() < _FEWEST:
-        return Relation(Verdict.UNKNOWN)
+        return Relation(Accord.UNKNOWN)
     got, wanted = reported[known], expected[known]
     energy, wanted_energy = float(got @ got), float(wanted @ wanted)
     if wanted_energy < least ** 2 * len(wanted):
-        return Relation(Verdict.UNFLOWN)
+        return Relation(Accord.UNFLOWN)
     if energy < _STILL ** 2 * wanted_energy and not _unit(
             kind, math.sqrt(energy / wanted_energy)):
-        return Relation(Verdict.STILL)
+        return Relation(Accord.STILL)
     together = float(got @ wanted)
     if abs(together) < _LEAST_CORRELATION * math.sqrt(energy * wanted_energy):
-        return Relation(Verdict.ASTRAY)
+        return Relation(Accord.ASTRAY)
     factor = math.copysign(math.sqrt(energy / wanted_energy), together)
     if 1.0 / (1.0 + tolerance) <= factor <= 1.0 + tolerance:
-        return Relation(Verdict.AGREES, factor)
+        return Relation(Accord.AGREES, factor)
     if 1.0 / (1.0 + tolerance) <= -factor <= 1.0 + tolerance:
-        return Relation(Verdict.SIGN, -1.0)
+        return Relation(Accord.SIGN, -1.0)
     return named(kind, factor)
 
 
@@ -140,8 +140,8 @@ def named(kind: Kind, factor: float) -> Relation:
     if found := _unit(kind, abs(factor)):
         exact, *units = found
         return Relation(
-            Verdict.UNIT, math.copysign(exact, factor), (units[0], units[1]))
-    return Relation(Verdict.ASTRAY, factor)
+            Accord.UNIT, math.copysign(exact, factor), (units[0], units[1]))
+    return Relation(Accord.ASTRAY, factor)
 
 
 def _unit(kind: Kind, factor: float) -> tuple[float, str, str] | None:

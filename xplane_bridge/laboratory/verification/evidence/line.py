@@ -175,7 +175,7 @@ class Exchange(NamedTuple):
         return self.sent - len(self.round_trips)
 
 
-class Network(ABC):
+class PeerNetwork(ABC):
     """How a verification reaches its peer."""
 
     @abstractmethod
@@ -210,7 +210,7 @@ class Network(ABC):
 _TRIED = 3
 
 
-class UdpNetwork(Network):
+class UdpPeerNetwork(PeerNetwork):
     """The network of this computer."""
 
     def __init__(self, bind_address: str = '') -> None:
