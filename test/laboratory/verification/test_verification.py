@@ -62,24 +62,32 @@ def assert_nothing_is_taken(world, before):
     assert controls(world) == pytest.approx(before, abs=0.01)
 
 
-@pytest.mark.parametrize('name', ['xpc', 'xplane12', 'xplane11', 'xplane9', 'xplane6'])
+@pytest.mark.parametrize('name', [
+    'xpc', 'xplane12', 'xplane11', 'xplane9', 'xplane6', 'fdmdata'])
 def test_of_a_peer_without_fault_nothing_differs(name):
     peer = simulated(name)
     before = controls(peer.world)
     made = run(name, peer, seconds=3.0)
     assert differing(made) == []
     seen = {one.subject for one in made.findings if one.outcome is Outcome.SEEN}
-    assert {'roll_rate', 'pitch_rate', 'yaw_rate', 'roll', 'heading', 'true_airspeed',
-            'velocity_east', 'velocity_north', 'climb_rate', 'aileron', 'elevator', 'rudder',
-            'throttle', 'given back'} <= seen
-    # X-Plane 6 has no row of it.
-    assert ('angle_of_attack' in seen) == (name != 'xplane6')
-    if name not in ('xplane9', 'xplane6'):
+    assert {'roll_rate', 'pitch_rate', 'yaw_rate', 'heading', 'true_airspeed', 'aileron',
+            'elevator', 'rudder', 'throttle', 'given back'} <= seen
+    if name != 'fdmdata':
+        assert {'roll', 'velocity_east', 'velocity_north', 'climb_rate'} <= seen
+        # X-Plane 6 has no row of it.
+        assert ('angle_of_attack' in seen) == (name != 'xplane6')
+    if name in ('xpc', 'xplane12', 'xplane11'):
         assert {'pause', 'pose'} <= seen
         assert all(one.requirement for one in made.findings if one.subject in (
             'roll_rate', 'aileron', 'pause', 'pose'))
     assert_nothing_is_taken(peer.world, before)
     assert made.left == ()
+
+
+@pytest.mark.parametrize('model', ['B747', 'f16'])
+def test_of_another_aircraft_without_fault_nothing_differs(model):
+    made = run('xplane12', simulated('xplane12', model=model), seconds=3.0)
+    assert differing(made) == []
 
 
 def test_read_only_changes_nothing_and_says_what_it_left_out():
@@ -110,28 +118,36 @@ def test_an_interrupt_at_any_time_gives_back_what_was_taken(name):
         assert_nothing_is_taken(peer.world, before)
 
 
-def test_a_peer_that_stops_responding_ends_it_with_a_sentence():
+def dying(part):
+    """Return a simulated X-Plane that stops responding once a datagram with this has come."""
     peer = simulated('xplane12')
-    peer.dies_at = 16.0
-    made = run('xplane12', peer, seconds=3.0)
-    found, = differing(made)
-    assert found.subject == 'peer'
-    assert found.sentence.startswith('it stopped responding: X-Plane is running but sends nothing')
-    assert made.left
 
-
-def test_who_was_only_frozen_gets_back_what_was_taken():
-    peer = simulated('xplane12')
-    before = controls(peer.world)
-    peer.dies_at = 14.2
-
-    def thaw(data, to_peer):
-        if peer.now > 19.0:
-            peer.dies_at = float('inf')
+    def notice(data, to_peer):
+        if to_peer and part in data and data[:4] == b'DREF':
+            peer.dies_at = min(peer.dies_at, peer.now + 0.3)
         return [data]
 
-    peer.tamper = thaw
+    peer.tamper = notice
+    return peer
+
+
+def test_a_peer_that_stops_responding_ends_it_and_says_what_may_be_left():
+    made = run('xplane12', dying(b'yoke_roll_ratio'), seconds=3.0)
+    found, = differing(made)
+    assert found.subject == 'peer'
+    assert found.sentence.startswith(
+        'it stopped responding: X-Plane is running but sends nothing')
+    left, = made.left
+    assert 'joystick' in left
+
+
+def test_who_was_only_frozen_reads_that_all_is_given_back():
+    peer = dying(b'yoke_roll_ratio')
+    before = controls(peer.world)
     run('xplane12', peer, seconds=3.0)
+    peer.tamper, peer.dies_at = (lambda data, to_peer: [data]), float('inf')
+    for _ in range(20):
+        peer.frame()
     assert_nothing_is_taken(peer.world, before)
 
 

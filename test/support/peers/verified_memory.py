@@ -54,8 +54,8 @@ class SimulatedPeer:
     ``beacon_of(data)`` returns the beacon that is heard instead of one.
     """
 
-    def __init__(self, make_frontend, faults=None):
-        aircraft = Aircraft(initial=Initial(heading_deg=47.0))
+    def __init__(self, make_frontend, faults=None, model='c172p'):
+        aircraft = Aircraft(model, initial=Initial(heading_deg=47.0))
         aircraft.set_wind(4.0, -3.0, 0.0)
         self.world = World(aircraft)
         self.endpoint = MemoryEndpoint(faults or Faults())
@@ -236,15 +236,15 @@ class MemoryNetwork(PeerNetwork):
         return MemoryLine(session, self.peer)
 
 
-def simulated(name, faults=None, **options):
+def simulated(name, faults=None, model='c172p', **options):
     """Return a simulated peer by its name: 'xpc', 'xplane12' ..."""
     if name == 'fdmdata':
         return SimulatedHuginn(faults)
     if name == 'xpc':
-        return SimulatedPeer(lambda endpoint: XpcFrontend(endpoint, **options), faults)
+        return SimulatedPeer(lambda endpoint: XpcFrontend(endpoint, **options), faults, model)
     version = int(name.removeprefix('xplane'))
     return SimulatedPeer(lambda endpoint: XplaneUdpFrontend(
-        endpoint, version, data_target=(OURS, _FIRST_PORT), **options), faults)
+        endpoint, version, data_target=(OURS, _FIRST_PORT), **options), faults, model)
 
 
 def verified(name):

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from xplane_bridge.common import html_page, plain_files
-from xplane_bridge.common.text import printable
+from xplane_bridge.common.text import abbreviated, printable
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.verification.evidence.findings import CheckResult, counts, Outcome
 from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord
@@ -48,7 +48,9 @@ _PLACES = ('latitude', 'longitude', 'altitude')
 _ADDRESS = re.compile(r'\b\d{1,3}(?:\.\d{1,3}){3}\b')
 # What everybody has.
 _COMMON = ('127.0.0.1', '239.255.1.1')
-_SHORTEST_NAME = 3
+_SHORTEST_NAME = 2
+# Of a report that is read: a verification has about a hundred findings.
+_MOST_BYTES, _MOST_FINDINGS, _LONGEST_TEXT = 1_000_000, 2000, 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,50 @@ def as_json(report: VerificationReport) -> str:
         {name: value.value if isinstance(value, Outcome) else value
          for name, value in asdict(one).items()} for one in report.findings]
     return json.dumps({'format': FORMAT, **found}, indent=1) + '\n'
+
+
+def read(path: Path) -> VerificationReport:
+    """
+    Return a report that was written as JSON, by anybody.
+
+    Raises OSError, and ValueError with a sentence for what is none. At most 1 MB is read.
+    """
+    try:
+        found = json.loads(plain_files.read(path, _MOST_BYTES))
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f'{path.name} is no JSON: {error}') from None
+    if not isinstance(found, dict) or found.get('format') != FORMAT:
+        raise ValueError(
+            f'{path.name} is no report of format {FORMAT}: its format is '
+            f'{abbreviated(found.get("format") if isinstance(found, dict) else None)}')
+    listed = found.get('findings')
+    if not isinstance(listed, list) or len(listed) > _MOST_FINDINGS:
+        raise ValueError(f'{path.name}: findings is no list of at most {_MOST_FINDINGS}')
+    return VerificationReport(
+        *(_text(found, name, path) for name in ('peer', 'program')),
+        tuple(_finding(one, path) for one in listed),
+        ended=_text(found, 'ended', path), package=_text(found, 'package', path),
+        machine=_text(found, 'machine', path), date=_text(found, 'date', path))
+
+
+def _text(found: Any, name: str, path: Path) -> str:
+    """Return a text of a report that may be anybody's."""
+    value = found.get(name, '') if isinstance(found, dict) else None
+    if not isinstance(value, str):
+        raise ValueError(f'{path.name}: {name} is {abbreviated(value)}, expected a text')
+    return printable(value, _LONGEST_TEXT)
+
+
+def _finding(found: Any, path: Path) -> CheckResult:
+    outcome = _text(found, 'outcome', path)
+    if outcome not in {one.value for one in Outcome}:
+        raise ValueError(f'{path.name}: outcome is {abbreviated(outcome)}, expected one of '
+                         f'{", ".join(one.value for one in Outcome)}')
+    step, subject, sentence, requirement, expected, got, wire = (
+        _text(found, name, path) for name in (
+            'step', 'subject', 'sentence', 'requirement', 'expected', 'got', 'wire'))
+    return CheckResult(
+        step, subject, Outcome(outcome), sentence, requirement, expected, got, wire)
 
 
 def as_markdown(report: VerificationReport) -> str:

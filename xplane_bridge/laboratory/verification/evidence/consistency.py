@@ -226,8 +226,7 @@ class Consistency:
         bank = np.arctan(rate * self._at_pieces(speed, length) / STANDARD_GRAVITY)
         found = relate(record.mean('roll', length), bank, Kind.ANGLE, _LEAST_BANK, 0.6)
         # Who slips turns otherwise: that proves nothing.
-        slips = found.verdict is Accord.ASTRAY and math.isnan(found.factor)
-        return Relation(Accord.UNFLOWN) if slips else found
+        return Relation(Accord.UNFLOWN) if found.verdict is Accord.ASTRAY else found
 
     def _alpha_against_pitch(self) -> Relation:
         record = self._record
