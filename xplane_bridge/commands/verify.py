@@ -82,7 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _DIFFERS
     report = without_names(
         VerificationReport(
-            arguments.peer, peer.who(), tuple(verification.findings), verification.left, ended),
+            arguments.peer, verification.program, tuple(verification.findings),
+            verification.left, ended),
         (arguments.host, host))
     for path in arguments.report:
         write(path, report, verification.record)

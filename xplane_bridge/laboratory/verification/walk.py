@@ -75,6 +75,8 @@ class Verification:
         self.findings: list[CheckResult] = []
         self.left: tuple[str, ...] = ()
         self.gave_back: tuple[str, ...] = ()
+        # What answers, once that is known.
+        self.program = peer.title
         self._peer = peer
         self._network = network
         self._settings = settings
@@ -179,6 +181,7 @@ class Verification:
         yield from reach.reach(self._peer, self._network, self._others)
         self._line = self._network.line(self._peer.session, self._peer.make_loop)
         yield from reach.begin(self._peer, self._line)
+        self.program = self._peer.who()
 
     def _telemetry(self) -> Iterator[CheckResult]:
         peer, line = self._peer, self._line
