@@ -61,7 +61,7 @@ ROOMS = {
         'episodes': {'control', 'flights', 'open_flight'},
         'campaigns': {'control', 'flights', 'open_flight', 'experiments'},
         'export': {'flights', 'sensors'},
-        'verification': set(),
+        'verification': {'export'},
     },
 }
 # The parts of a protocol, with those that each imports.

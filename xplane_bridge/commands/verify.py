@@ -22,6 +22,7 @@ from pathlib import Path
 import sys
 
 from xplane_bridge.bridges.links.udp import LinkError, resolve
+from xplane_bridge.common import plain_files
 from xplane_bridge.common.command_line import (
     add_force_option,
     number,
@@ -37,6 +38,7 @@ from xplane_bridge.laboratory.verification.evidence.findings import counts, Outc
 from xplane_bridge.laboratory.verification.evidence.line import UdpPeerNetwork
 from xplane_bridge.laboratory.verification.peers.base import PeerTarget
 from xplane_bridge.laboratory.verification.peers.registry import PEERS, QUESTIONS
+from xplane_bridge.laboratory.verification.publisher import PublisherVerification
 from xplane_bridge.laboratory.verification.reach import UnreachableError
 from xplane_bridge.laboratory.verification.report import (
     FORMS,
@@ -48,6 +50,8 @@ from xplane_bridge.laboratory.verification.walk import Settings, Verification
 
 _ALIKE, _DIFFERS, _NOT_REACHED, _INTERRUPTED = 0, 1, 2, 130
 _LEAST, _MOST = 3.0, 600.0
+PUBLISHER = 'ulyssix'
+"""The peer that is only listened to."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,43 +59,64 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(without_ros_arguments(
         sys.argv[1:] if argv is None else argv))
     try:
-        for report in arguments.report:
-            if report.suffix not in FORMS:
-                raise ValueError(f'{report}: a report ends in {", ".join(FORMS)}')
-        if not _LEAST <= arguments.seconds <= _MOST:
-            raise ValueError(f'--seconds {arguments.seconds:g} is not in {_LEAST:g}..{_MOST:g}')
-        refuse_existing(arguments.report, arguments.force, elsewhere='')
-        host = resolve(arguments.host)
-        peer = PEERS[arguments.peer](PeerTarget(
-            host, arguments.port, arguments.data_port, arguments.bind,
-            throttle=arguments.throttle))
+        _check(arguments)
+        made, hosts = _make(arguments)
     except (LinkError, OSError, ValueError) as error:
         print(f'verify: {error}', file=sys.stderr)
         return _NOT_REACHED
-    verification = Verification(
-        peer, UdpPeerNetwork(arguments.bind), Settings(arguments.seconds, arguments.read_only),
-        lambda text: print(text, flush=True), (lambda _: True) if arguments.yes else _asks,
-        QUESTIONS)
-    code, ended = _run(verification)
-    if verification.gave_back:
-        print(f'Given back: {", ".join(verification.gave_back)}.', flush=True)
-    for left in verification.left:
+    code, ended = _run(made)
+    if made.gave_back:
+        print(f'Given back: {", ".join(made.gave_back)}.', flush=True)
+    for left in made.left:
         print(f'NOT given back: {left}.', flush=True)
-    print(f'\n{counts(verification.findings)}.', flush=True)
-    if verification.left and code == _ALIKE:
-        code = _DIFFERS
+    print(f'\n{counts(made.findings)}.', flush=True)
     report = without_names(
         VerificationReport(
-            arguments.peer, verification.program, tuple(verification.findings),
-            verification.left, ended),
-        (arguments.host, host))
+            arguments.peer, made.program, tuple(made.findings), made.left, ended), hosts)
     for path in arguments.report:
-        write(path, report, verification.record)
+        write(path, report, made.record)
         print(f'{path} is written; it has no names, addresses or places.', flush=True)
-    return code
+    if arguments.map is not None and isinstance(made, PublisherVerification) and made.map:
+        plain_files.write(arguments.map, made.map)
+        print(f'{arguments.map} is a first map.', flush=True)
+    return _DIFFERS if made.left and code == _ALIKE else code
 
 
-def _run(verification: Verification) -> tuple[int, str]:
+def _check(arguments: argparse.Namespace) -> None:
+    """Raise ValueError or OSError for arguments with which nothing should begin."""
+    for report in arguments.report:
+        if report.suffix not in FORMS:
+            raise ValueError(f'{report}: a report ends in {", ".join(FORMS)}')
+    if not _LEAST <= arguments.seconds <= _MOST:
+        raise ValueError(f'--seconds {arguments.seconds:g} is not in {_LEAST:g}..{_MOST:g}')
+    if arguments.peer == PUBLISHER and not arguments.port:
+        raise ValueError(f'{PUBLISHER}: --port is where it sends to, and has no default')
+    refuse_existing(
+        [*arguments.report, *([arguments.map] if arguments.map else [])], arguments.force,
+        elsewhere='')
+
+
+def _make(
+    arguments: argparse.Namespace
+) -> tuple[Verification | PublisherVerification, tuple[str, ...]]:
+    """Return the verification, and names that are in no report. Raises LinkError."""
+    network = UdpPeerNetwork(arguments.bind)
+    if arguments.peer == PUBLISHER:
+        return PublisherVerification(
+            network, arguments.port, arguments.seconds, _tell, arguments.group), ()
+    host = resolve(arguments.host)
+    peer = PEERS[arguments.peer](PeerTarget(
+        host, arguments.port, arguments.data_port, arguments.bind, throttle=arguments.throttle))
+    return Verification(
+        peer, network, Settings(arguments.seconds, arguments.read_only), _tell,
+        (lambda _: True) if arguments.yes else _asks, QUESTIONS), (arguments.host, host)
+
+
+def _tell(text: str) -> None:
+    print(text, flush=True)
+
+
+def _run(verification: Verification | PublisherVerification) -> tuple[int, str]:
     """Take the steps, and give back what was taken; return the exit code, and what ended it."""
     interrupts = Interrupts()
     try:
@@ -133,11 +158,15 @@ def _parser() -> argparse.ArgumentParser:
         description='Verify, step by step, that a real simulator does what the bridge expects of '
         'it. Each step says before what it will do.')
     where, how, output = (subject(parser, title) for title in ('peer', 'steps', 'output'))
-    parser.add_argument('peer', choices=PEERS, metavar='PEER', help=', '.join(PEERS))
+    parser.add_argument('peer', choices=(*PEERS, PUBLISHER), metavar='PEER',
+                        help=', '.join((*PEERS, PUBLISHER)))
     where.add_argument('--host', default='127.0.0.1',
                        help="address or name of the simulator's computer (%(default)s)")
     where.add_argument('--port', type=peer_port, default=0,
-                       help="UDP port that it listens on (default: the protocol's)")
+                       help="UDP port that it listens on (default: the protocol's); that a "
+                       'publisher of Ulyssix packets sends to')
+    where.add_argument('--group', default='', metavar='ADDRESS',
+                       help='multicast group that a publisher sends to')
     where.add_argument('--data-port', type=peer_port, default=0, metavar='PORT',
                        help='UDP port where rows of X-Plane 6 to 9 arrive here, or where Huginn '
                        'takes controls (default: theirs)')
@@ -151,5 +180,7 @@ def _parser() -> argparse.ArgumentParser:
                      help="where Huginn's throttle is: without, nothing is commanded there")
     output.add_argument('--report', type=Path, action='append', default=[], metavar='FILE',
                         help=f'report without names and places, as {", ".join(FORMS)}')
+    output.add_argument('--map', type=Path, metavar='FILE',
+                        help='a first map of the parameters of a publisher (.yaml)')
     add_force_option(output)
     return parser

@@ -29,7 +29,7 @@ from xplane_bridge.laboratory.verification.reach import UnreachableError
 from xplane_bridge.simulation.peers.world import THROTTLE_OVERRIDE_RELEASE
 
 # How many instants of Ctrl-C are tried, of each peer.
-INSTANTS = int(os.environ.get('VERIFY_INSTANTS', '3'))
+INSTANTS = int(os.environ.get('VERIFY_INSTANTS', '2'))
 _LASTS = 40.0
 
 

@@ -36,7 +36,8 @@ from xplane_bridge.common.timing import SECOND_NS
 # How often a condition is looked at, in seconds; how long a single answer is awaited.
 _LOOK = 0.02
 _PATIENCE = 0.5
-_LARGEST_ANSWERS = 2000
+# What is kept of what arrives: so many datagrams, so many bytes.
+_MOST_ANSWERS, _MOST_BYTES = 20_000, 64 * 1024 * 1024
 
 
 class PeerLostError(Exception):
@@ -233,7 +234,7 @@ class UdpPeerNetwork(PeerNetwork):
                 got = _collect(link, begun, _PATIENCE, first=True)
                 if got:
                     trips.append(got[0].after)
-                answers += got[:_LARGEST_ANSWERS]
+                answers += got
             own = link.local
             if closing:
                 link.send(closing)
@@ -278,11 +279,13 @@ class UdpPeerNetwork(PeerNetwork):
 def _collect(link: UdpSocket, begun: float, seconds: float, *, first: bool) -> list[Answer]:
     """Return what a socket gets in so many seconds, or the first, and when since ``begun``."""
     found: list[Answer] = []
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0.0 and len(found) < _LARGEST_ANSWERS:
+    end, size = time.monotonic() + seconds, 0
+    while (left := end - time.monotonic()) > 0.0 and (
+            len(found) < _MOST_ANSWERS and size < _MOST_BYTES):
         if not select.select([link], [], [], left)[0]:
             break
-        while (received := link.receive()) is not None and len(found) < _LARGEST_ANSWERS:
+        while len(found) < _MOST_ANSWERS and (received := link.receive()) is not None:
+            size += len(received.data)
             found.append(Answer(
                 received.data, received.sender, time.monotonic() - begun))
         if first and found:
