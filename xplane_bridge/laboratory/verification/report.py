@@ -165,9 +165,8 @@ def read(path: Path) -> VerificationReport:
     if not isinstance(listed, list) or len(listed) > _MOST_FINDINGS:
         raise ValueError(f'{path.name}: findings is no list of at most {_MOST_FINDINGS}')
     return VerificationReport(
-        *(_text(found, name, path) for name in ('peer', 'program')),
-        tuple(_finding(one, path) for one in listed),
-        ended=_text(found, 'ended', path), package=_text(found, 'package', path),
+        _text(found, 'peer', path), _text(found, 'program', path),
+        tuple(_finding(one, path) for one in listed), ended=_text(found, 'ended', path), package=_text(found, 'package', path),
         machine=_text(found, 'machine', path), date=_text(found, 'date', path))
 
 
