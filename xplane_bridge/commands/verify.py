@@ -108,7 +108,9 @@ def _make(
     peer = PEERS[arguments.peer](PeerTarget(
         host, arguments.port, arguments.data_port, arguments.bind, throttle=arguments.throttle))
     return Verification(
-        peer, network, Settings(arguments.seconds, arguments.read_only), _tell,
+        peer, network, Settings(
+            arguments.seconds, arguments.read_only,
+            attended=not arguments.yes and sys.stdin.isatty()), _tell,
         (lambda _: True) if arguments.yes else _asks, QUESTIONS), (arguments.host, host)
 
 

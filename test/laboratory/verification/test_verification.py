@@ -21,11 +21,12 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs JSBSim')
 
-from verified_memory import simulated, verification
+from verified_memory import MemoryNetwork, simulated, verification, verified
 
 from xplane_bridge.laboratory.verification.evidence.findings import Outcome
 from xplane_bridge.laboratory.verification.peers.registry import QUESTIONS
 from xplane_bridge.laboratory.verification.reach import UnreachableError
+from xplane_bridge.laboratory.verification.walk import Settings, Verification
 from xplane_bridge.simulation.peers.world import THROTTLE_OVERRIDE_RELEASE
 
 # How many instants of Ctrl-C are tried, of each peer.
@@ -182,3 +183,30 @@ def test_declined_steps_are_not_taken():
     declined = [one for one in made.findings if one.sentence.startswith('declined: ')]
     assert len(declined) == 3
     assert not any(one.subject in ('aileron', 'pause', 'pose') for one in made.findings)
+
+
+def test_what_a_person_does_is_known_and_each_may_be_declined():
+    peer = simulated('xplane12')
+    made = Verification(
+        verified('xplane12'), MemoryNetwork(peer), Settings(3.0, read_only=True, attended=True),
+        lambda text: said(text), lambda question: does(question), {})
+
+    def does(question):
+        if question.startswith('pause'):
+            peer.world.paused = True
+        elif question.startswith('quit'):
+            peer.dies_at = 0.0
+        return not question.startswith('load')
+
+    def said(text):
+        if text == '  Please resume it.':
+            peer.world.paused = False
+        elif text.startswith('  Please start it again'):
+            peer.dies_at = float('inf')
+
+    made.run()
+    made.close()
+    found = [(one.subject, one.outcome) for one in made.findings if one.step == 'Time']
+    assert found == [
+        ('paused by hand', Outcome.SEEN), ('paused by hand', Outcome.SEEN),
+        ('loading', Outcome.SKIPPED), ('restart', Outcome.SEEN), ('restart', Outcome.SEEN)]

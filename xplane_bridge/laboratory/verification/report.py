@@ -166,7 +166,8 @@ def read(path: Path) -> VerificationReport:
         raise ValueError(f'{path.name}: findings is no list of at most {_MOST_FINDINGS}')
     return VerificationReport(
         _text(found, 'peer', path), _text(found, 'program', path),
-        tuple(_finding(one, path) for one in listed), ended=_text(found, 'ended', path), package=_text(found, 'package', path),
+        tuple(_finding(one, path) for one in listed),
+        ended=_text(found, 'ended', path), package=_text(found, 'package', path),
         machine=_text(found, 'machine', path), date=_text(found, 'date', path))
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from xplane_bridge.bridges.conversions.plausibility import Plausibility
-from xplane_bridge.laboratory.verification import reach, trials
+from xplane_bridge.laboratory.verification import moments, reach, trials
 from xplane_bridge.laboratory.verification.evidence.consistency import Consistency, STEP
 from xplane_bridge.laboratory.verification.evidence.findings import CheckResult, Outcome
 from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord, Sample
@@ -44,10 +44,12 @@ class Settings:
     How a peer is verified.
 
     ``seconds`` is how long it is only listened to. ``read_only``: nothing is changed.
+    ``attended``: a person is there, who can do what only persons can.
     """
 
     seconds: float = 30.0
     read_only: bool = False
+    attended: bool = False
 
 
 class WalkStep(NamedTuple):
@@ -159,6 +161,9 @@ class Verification:
                    lambda: self._made_trials().of_pose())
         yield WalkStep(STEP, 'compares the signals of all that was flown with one another', False,
                    self._consistency)
+        if settings.attended:
+            yield WalkStep(moments.STEP, 'asks you to pause, load and restart the simulator: each '
+                           'may be skipped', False, self._moments)
 
     def _take(self, step: WalkStep) -> None:
         if step.changes and self._settings.read_only:
@@ -262,6 +267,10 @@ class Verification:
                 'tells none: --throttle says where its throttle is')
         for trial in trials.TRIALS:
             yield from made.of_control(trial)
+
+    def _moments(self) -> Iterator[CheckResult]:
+        assert self._line is not None
+        yield from moments.of_moments(self._peer, self._line, self._asks, self._tell)
 
     def _consistency(self) -> Iterator[CheckResult]:
         record = self.record
