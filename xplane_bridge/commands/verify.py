@@ -21,10 +21,12 @@ from collections.abc import Sequence
 from pathlib import Path
 import sys
 
+from xplane_bridge.bridges.links.ports import check_port
 from xplane_bridge.bridges.links.udp import LinkError, resolve
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.command_line import (
     add_force_option,
+    count,
     number,
     peer_port,
     program,
@@ -91,6 +93,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError(f'--seconds {arguments.seconds:g} is not in {_LEAST:g}..{_MOST:g}')
     if arguments.peer == PUBLISHER and not arguments.port:
         raise ValueError(f'{PUBLISHER}: --port is where it sends to, and has no default')
+    if arguments.peer == 'simpit':
+        check_port(arguments.serial, arguments.baud)
     refuse_existing(
         [*arguments.report, *([arguments.map] if arguments.map else [])], arguments.force,
         elsewhere='')
@@ -106,7 +110,8 @@ def _make(
             network, arguments.port, arguments.seconds, _tell, arguments.group), ()
     host = resolve(arguments.host)
     peer = PEERS[arguments.peer](PeerTarget(
-        host, arguments.port, arguments.data_port, arguments.bind, throttle=arguments.throttle))
+        host, arguments.port, arguments.data_port, arguments.bind, throttle=arguments.throttle,
+        serial=arguments.serial, baud=arguments.baud))
     return Verification(
         peer, network, Settings(
             arguments.seconds, arguments.read_only,
@@ -167,6 +172,9 @@ def _parser() -> argparse.ArgumentParser:
     where.add_argument('--port', type=peer_port, default=0,
                        help="UDP port that it listens on (default: the protocol's); that a "
                        'publisher of Ulyssix packets sends to')
+    where.add_argument('--serial', default='', metavar='PORT',
+                       help='serial port of Simpit, such as /dev/ttyUSB0')
+    where.add_argument('--baud', type=count, default=115200, help='its rate (%(default)s)')
     where.add_argument('--group', default='', metavar='ADDRESS',
                        help='multicast group that a publisher sends to')
     where.add_argument('--data-port', type=peer_port, default=0, metavar='PORT',

@@ -64,16 +64,19 @@ def assert_nothing_is_taken(world, before):
 
 
 @pytest.mark.parametrize('name', [
-    'xpc', 'xplane12', 'xplane11', 'xplane9', 'xplane6', 'fdmdata'])
+    'xpc', 'xplane12', 'xplane11', 'xplane9', 'xplane6', 'fdmdata', 'simpit'])
 def test_of_a_peer_without_fault_nothing_differs(name):
     peer = simulated(name)
     before = controls(peer.world)
     made = run(name, peer, seconds=3.0)
     assert differing(made) == []
     seen = {one.subject for one in made.findings if one.outcome is Outcome.SEEN}
-    assert {'roll_rate', 'pitch_rate', 'yaw_rate', 'heading', 'true_airspeed', 'aileron',
-            'elevator', 'rudder', 'throttle', 'given back'} <= seen
-    if name != 'fdmdata':
+    assert {'heading', 'aileron', 'elevator', 'rudder', 'given back'} <= seen
+    if name == 'simpit':
+        assert {'roll', 'climb_rate', 'vertical speed'} <= seen
+    else:
+        assert {'roll_rate', 'pitch_rate', 'yaw_rate', 'true_airspeed', 'throttle'} <= seen
+    if name not in ('fdmdata', 'simpit'):
         assert {'roll', 'velocity_east', 'velocity_north', 'climb_rate'} <= seen
         # X-Plane 6 has no row of it.
         assert ('angle_of_attack' in seen) == (name != 'xplane6')

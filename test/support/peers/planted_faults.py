@@ -22,6 +22,7 @@ import struct
 from typing import NamedTuple
 
 from xplane_bridge.bridges.fdmdata import protocol as fdmdata
+from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xplane_udp import protocol as wire
 from xplane_bridge.simulation.peers.faults import Faults
@@ -390,4 +391,46 @@ PLANTED = (
     _huginn('byte order', 'answer', 'byte order', answers(_little_endian)),
     _huginn('elevator turned', 'elevator', 'the other way', requests(_control(1, -1.0))),
     _huginn('rudder ignored', 'rudder', 'does not move', requests(_control(2, 0.0))),
+)
+
+
+# Kerbal Simpit.
+
+def _said(channel, **factors):
+    """Change fields of one channel by factors."""
+    def change(message):
+        if message.channel != channel:
+            return message
+        return replace(message, **{
+            name: factor * getattr(message, name) for name, factor in factors.items()})
+
+    def plant(peer):
+        peer.says = change
+
+    return plant
+
+
+def _turned(**factors):
+    """Let the game take an axis of Rotation otherwise."""
+    def plant(peer):
+        peer.tamper = lambda message, to_peer: [replace(message, **{
+            name: round(factor * getattr(message, name)) for name, factor in factors.items()})
+            if isinstance(message, simpit.Rotation) else message]
+
+    return plant
+
+
+PLANTED = (
+    *PLANTED,
+    *(Planted('simpit', name, subject, said, plant) for name, subject, said, plant in (
+        ('roll as documented', 'roll', SIGN, _said('attitude', roll=-1.0)),
+        ('sign of heading', 'heading', SIGN, _said('attitude', heading=-1.0)),
+        ('heading in radians', 'heading', 'radians', _said('attitude', heading=DEGREE)),
+        ('sign of vertical speed', 'climb_rate', SIGN, _said('velocities', vertical_mps=-1.0)),
+        ('altitude in feet', 'climb_rate', 'another unit', _said(
+            'altitude', sea_level_m=1.0 / 0.3048)),
+        ('path upside down', 'vertical speed', 'contradicts', _said(
+            'attitude', surface_vel_pitch=-1.0)),
+        ('elevator turned', 'elevator', 'the other way', _turned(pitch=-1.0)),
+        ('rudder ignored', 'rudder', 'does not move', _turned(yaw=0.0)))),
 )

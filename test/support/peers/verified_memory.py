@@ -29,6 +29,7 @@ from xplane_bridge.laboratory.verification.evidence.line import (
 )
 from xplane_bridge.laboratory.verification.peers.base import PeerTarget
 from xplane_bridge.laboratory.verification.peers.fdmdata import VerifiedHuginn
+from xplane_bridge.laboratory.verification.peers.simpit import VerifiedKerbal
 from xplane_bridge.laboratory.verification.peers.xpc import VerifiedXpc
 from xplane_bridge.laboratory.verification.peers.xplane_udp import VerifiedXplane
 from xplane_bridge.laboratory.verification.walk import Settings, Verification
@@ -36,6 +37,8 @@ from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
 from xplane_bridge.simulation.peers.faults import Faults
 from xplane_bridge.simulation.peers.fdmdata import Huginn
+from xplane_bridge.simulation.peers.simpit import DeviceCommand, PluginSession
+from xplane_bridge.simulation.peers.simpit.vessel import Vessel
 from xplane_bridge.simulation.peers.world import World
 from xplane_bridge.simulation.peers.xpc import XpcFrontend
 from xplane_bridge.simulation.peers.xplane_udp import XplaneUdpFrontend
@@ -134,6 +137,50 @@ class SimulatedHuginn(SimulatedPeer):
         return None
 
 
+class SimulatedKerbal(SimulatedPeer):
+    """A game with the plugin, at the other end of a line that changes bytes by ``tamper``."""
+
+    address = ('pty', 115200)
+
+    def __init__(self, faults=None, profile='cobs'):
+        super().__init__(lambda endpoint: self, faults)
+        self.vessel = Vessel(self.world, load=True)
+        self.plugin = PluginSession(profile)
+        self.plugin.opened(0.0)
+        self.plugin.set_flight(True, 0.0)
+        self._port = 0
+        # What the plugin says may be changed by a test.
+        self.says = lambda message: message
+
+    def open(self, world, now):
+        pass
+
+    def deliver(self, data, port):
+        self._port = port
+        self._obey(self.plugin.receive('serial', data, None, self.now))
+
+    def _obey(self, events):
+        for event in events:
+            if isinstance(event, DeviceCommand):
+                for message in self.tamper(event.message, True):
+                    self.vessel.obey(message)
+
+    def frame(self):
+        self.now += FRAME
+        if self.now >= self.interrupted_at:
+            self.interrupted_at = float('inf')
+            raise KeyboardInterrupt
+        self.world.advance(FRAME)
+        for message in self.vessel.telemetry():
+            if message.channel in self.plugin.channels:
+                self.plugin.provide(self.says(message), self.now)
+        self._obey(self.plugin.expired())
+        return [(data, self._port) for _, data in self.plugin.poll(self.now)]
+
+    def beacon(self):
+        return None
+
+
 class MemoryLine(Line):
     """Runs a session with a simulated peer, frame by frame."""
 
@@ -141,6 +188,8 @@ class MemoryLine(Line):
         super().__init__(session)
         self._peer = peer
         self._ports = {DATA_CHANNEL: _FIRST_PORT}
+        if hasattr(session, 'opened'):
+            session.opened(peer.now)
 
     def now(self):
         return self._peer.now
@@ -240,6 +289,8 @@ def simulated(name, faults=None, model='c172p', **options):
     """Return a simulated peer by its name: 'xpc', 'xplane12' ..."""
     if name == 'fdmdata':
         return SimulatedHuginn(faults)
+    if name == 'simpit':
+        return SimulatedKerbal(faults, **options)
     if name == 'xpc':
         return SimulatedPeer(lambda endpoint: XpcFrontend(endpoint, **options), faults, model)
     version = int(name.removeprefix('xplane'))
@@ -252,6 +303,8 @@ def verified(name):
     version = int(name.removeprefix('xplane') or 0) if name.startswith('xplane') else 0
     if name == 'fdmdata':
         return VerifiedHuginn(PeerTarget(OURS, throttle=0.74))
+    if name == 'simpit':
+        return VerifiedKerbal(PeerTarget('', serial='pty:ksp'))
     target = PeerTarget(OURS, 49009, _FIRST_PORT, version=version)
     return VerifiedXpc(target) if name == 'xpc' else VerifiedXplane(target)
 

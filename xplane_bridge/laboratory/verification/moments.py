@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from xplane_bridge.bridges.sessions.base import PeerState
 from xplane_bridge.laboratory.verification.evidence.findings import CheckResult, Outcome
 from xplane_bridge.laboratory.verification.evidence.line import Line
 from xplane_bridge.laboratory.verification.peers.base import VerifiedPeer
@@ -28,7 +27,6 @@ STEP = 'Time'
 
 # Seconds for which something that a person does, and its end, are awaited.
 _BEGINS, _ENDS, _LOOKS = 60.0, 180.0, 0.5
-_THERE = (PeerState.ANSWERING, PeerState.STREAMING)
 
 
 class Moment(NamedTuple):
@@ -97,4 +95,4 @@ def _is_paused(peer: VerifiedPeer, line: Line) -> bool:
 
 def _is_away(peer: VerifiedPeer, line: Line) -> bool:
     line.listen(_LOOKS)
-    return peer.session.peer_state not in _THERE
+    return not peer.is_there()

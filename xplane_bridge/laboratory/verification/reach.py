@@ -39,7 +39,6 @@ _BEACON = 2.5
 _ENOUGH, _MISSED, _UNEVEN = 0.75, 0.04, 0.4
 # How long a conversation takes to begin: rows are recognised within seconds.
 _BEGINS = 12.0
-_ANSWERING = (PeerState.ANSWERING, PeerState.STREAMING)
 
 
 class AstrayError(Exception):
@@ -163,7 +162,7 @@ def begin(peer: VerifiedPeer, line: Line) -> Iterator[CheckResult]:
     """Begin the conversation. Raises UnreachableError if it does not come about."""
     session = peer.session
     line.call(session.start)
-    if not line.wait_for(lambda: session.peer_state in _ANSWERING, _BEGINS):
+    if not line.wait_for(peer.is_there, _BEGINS):
         state = session.peer_state
         raise UnreachableError(
             f'{peer.to[0]}:{peer.to[1]}: no conversation within {_BEGINS:g} s: '

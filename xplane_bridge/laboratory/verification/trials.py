@@ -52,6 +52,8 @@ _STANDS = 1.2
 
 
 _PULL = 'specific_force_forward'
+# Where rates are not on the wire.
+_ANGLES = {'roll_rate': 'roll', 'pitch_rate': 'pitch', 'yaw_rate': 'heading'}
 
 
 class Trial(NamedTuple):
@@ -402,6 +404,8 @@ def _mean(record: FlightRecord, name: str, begin: float, end: float) -> float:
     if name == _PULL and not np.isfinite(values).any():
         # How fast the airspeed grows tells the same.
         values = np.gradient(record['true_airspeed'], record.at)
+    elif name in _ANGLES and not np.isfinite(values).any():
+        values = np.gradient(np.unwrap(np.nan_to_num(record[_ANGLES[name]])), record.at)
     values = values[inside]
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else math.nan

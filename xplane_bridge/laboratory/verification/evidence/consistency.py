@@ -258,7 +258,11 @@ class Consistency:
             with np.errstate(invalid='ignore'):
                 pressing = relate(
                     rising, -record.slope('static_pressure', _MOVING), Kind.RATIO, 0.0)
-            if pressing.verdict is Accord.UNKNOWN or pressing.factor > 0.0 and (
+            if pressing.verdict is Accord.UNKNOWN and found.verdict is Accord.UNIT:
+                self._differs(
+                    'climb_rate', 'climb rate contradicts altitude: one of them has another unit',
+                    'as altitude', f'{found.factor:.4g} times it')
+            elif pressing.verdict is Accord.UNKNOWN or pressing.factor > 0.0 and (
                     found.verdict is not Accord.UNIT or not self._is_astray_by_pressure()):
                 self._blame('climb_rate', found, 'altitude')
             else:

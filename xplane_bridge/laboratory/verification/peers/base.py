@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from xplane_bridge.bridges.conversions.vehicle import VehicleState
 from xplane_bridge.bridges.links.loop import SessionLoop
-from xplane_bridge.bridges.sessions.base import Address, Session
+from xplane_bridge.bridges.sessions.base import Address, PeerState, Session
 from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.laboratory.verification.evidence.consistency import Source
 from xplane_bridge.laboratory.verification.evidence.findings import CheckResult
@@ -32,6 +32,8 @@ from xplane_bridge.laboratory.verification.evidence.line import Heard, Line
 
 OnEvent: TypeAlias = Callable[[Any, int], None]
 OnFailure: TypeAlias = Callable[[Exception], None]
+
+_THERE = (PeerState.ANSWERING, PeerState.STREAMING)
 
 RATE = 20.0
 """Updates per second that are asked for: below about 19 frames per second X-Plane lags."""
@@ -44,6 +46,7 @@ class PeerTarget:
 
     ``data_port`` is where rows arrive here; of Huginn, where it takes controls. ``version`` is
     X-Plane's, 0 for any. ``throttle`` is Huginn's, which does not tell it, None if unknown.
+    ``serial`` is the port of Simpit.
     """
 
     host: str
@@ -52,6 +55,8 @@ class PeerTarget:
     bind_address: str = ''
     version: int = 0
     throttle: float | None = None
+    serial: str = ''
+    baud: int = 115200
 
 
 class Probe(NamedTuple):
@@ -116,6 +121,10 @@ class VerifiedPeer(ABC):
     @abstractmethod
     def who(self) -> str:
         """Return which program and version answers, as far as it is known."""
+
+    def is_there(self) -> bool:
+        """Return whether the conversation has begun."""
+        return self.session.peer_state in _THERE
 
     def unlike(self) -> str:
         """Return in which the program that answers is not the named one, '' if it is."""

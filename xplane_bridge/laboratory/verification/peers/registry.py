@@ -23,6 +23,7 @@ from functools import partial
 from xplane_bridge.bridges.xplane_udp.protocol import VERSIONS
 from xplane_bridge.laboratory.verification.peers.base import PeerTarget, Probe, VerifiedPeer
 from xplane_bridge.laboratory.verification.peers.fdmdata import VerifiedHuginn
+from xplane_bridge.laboratory.verification.peers.simpit import VerifiedKerbal
 from xplane_bridge.laboratory.verification.peers.xpc import VerifiedXpc
 from xplane_bridge.laboratory.verification.peers.xplane_udp import QUESTION, VerifiedXplane
 
@@ -36,6 +37,7 @@ PEERS: Mapping[str, Callable[[PeerTarget], VerifiedPeer]] = {
     'xplane': partial(_xplane, 0),
     **{f'xplane{version}': partial(_xplane, version) for version in reversed(VERSIONS)},
     'fdmdata': VerifiedHuginn,
+    'simpit': VerifiedKerbal,
 }
 """What makes a peer to be verified, by name; xplane is any version with datarefs."""
 
