@@ -146,24 +146,28 @@ class Verification:
     def _steps(self) -> Iterator[WalkStep]:
         peer, settings = self._peer, self._settings
         host = f'{peer.to[0]}:{peer.to[1]}'
-        yield WalkStep('Reach', f'asks {peer.title} at {host}, and listens for beacons', False,
-                   self._reach)
+        yield WalkStep(
+            'Reach', f'{"asks" if peer.question else "begins to talk to"} {peer.title} at {host}'
+            + (', and listens for beacons' if peer.beacon else ''), False, self._reach)
         yield WalkStep(
             STEP, f'listens for {settings.seconds:g} s: fly straight, then gentle turns, climbs '
             'and descents', False, self._telemetry)
         yield WalkStep(
-            'Commands', 'moves aileron, elevator, rudder, throttle, flaps and gear a little, one '
-            'at a time, and gives each back: be in trimmed flight, well above the ground', True,
-            self._commands)
-        yield WalkStep('Commands', 'pauses the simulation for a second, and resumes it', True,
-                   lambda: self._made_trials().of_pause())
-        yield WalkStep('Commands', 'puts the aircraft 60 m to the north, and back', True,
-                   lambda: self._made_trials().of_pose())
-        yield WalkStep(STEP, 'compares the signals of all that was flown with one another', False,
-                   self._consistency)
+            'Commands', f'moves {", ".join(peer.takes) or "nothing"} a little, one at a time, and '
+            'gives each back: be in trimmed flight, well above the ground', True, self._commands)
+        yield WalkStep(
+            'Commands', 'pauses the simulation for a second, and resumes it', True,
+            lambda: self._made_trials().of_pause())
+        yield WalkStep(
+            'Commands', 'puts the aircraft 60 m to the north, and back', True,
+            lambda: self._made_trials().of_pose())
+        yield WalkStep(
+            STEP, 'compares the signals of all that was flown with one another', False,
+            self._consistency)
         if settings.attended:
-            yield WalkStep(moments.STEP, 'asks you to pause, load and restart the simulator: each '
-                           'may be skipped', False, self._moments)
+            yield WalkStep(
+                moments.STEP, 'asks you to pause, load and restart the simulator: each may be '
+                'skipped', False, self._moments)
 
     def _take(self, step: WalkStep) -> None:
         if step.changes and self._settings.read_only:

@@ -52,12 +52,7 @@ class Heard(NamedTuple):
 
 
 class Line(ABC):
-    """
-    Runs a session while the steps of a verification go on.
-
-    ``goes`` says, between steps, that the peer may be silent: a step raises PeerLostError
-    otherwise.
-    """
+    """Runs a session while the steps of a verification go on."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
