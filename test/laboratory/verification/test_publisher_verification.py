@@ -63,7 +63,7 @@ class Overhearing:
 
 
 def verified(network):
-    made = PublisherVerification(network, 5000, 3.0, lambda _: None, clock=lambda: BEGUN)
+    made = PublisherVerification(network, 5000, 2.0, lambda _: None, clock=lambda: BEGUN)
     made.run()
     return made, [one for one in made.findings if one.outcome is Outcome.DIFFERS]
 
@@ -116,5 +116,5 @@ def test_a_planted_fault_is_named(name):
 
 def test_where_nothing_arrives_is_said_what_to_check():
     network = Overhearing(lambda number, data: [])
-    with pytest.raises(UnreachableError, match=r'UDP port 5000 within 3 s: it is not started'):
+    with pytest.raises(UnreachableError, match=r'UDP port 5000 within 2 s: it is not started'):
         verified(network)

@@ -30,7 +30,7 @@ from xplane_bridge.laboratory.verification.walk import Settings, Verification
 from xplane_bridge.simulation.peers.world import THROTTLE_OVERRIDE_RELEASE
 
 # How many instants of Ctrl-C are tried, of each peer.
-INSTANTS = int(os.environ.get('VERIFY_INSTANTS', '2'))
+INSTANTS = int(os.environ.get('VERIFY_INSTANTS', '1'))
 _LASTS = 40.0
 
 
@@ -64,7 +64,7 @@ def assert_nothing_is_taken(world, before):
 
 
 @pytest.mark.parametrize('name', [
-    'xpc', 'xplane12', 'xplane11', 'xplane9', 'xplane6', 'fdmdata', 'simpit'])
+    'xpc', 'xplane12', 'xplane9', 'xplane6', 'fdmdata', 'simpit'])
 def test_of_a_peer_without_fault_nothing_differs(name):
     peer = simulated(name)
     before = controls(peer.world)
@@ -80,7 +80,7 @@ def test_of_a_peer_without_fault_nothing_differs(name):
         assert {'roll', 'velocity_east', 'velocity_north', 'climb_rate'} <= seen
         # X-Plane 6 has no row of it.
         assert ('angle_of_attack' in seen) == (name != 'xplane6')
-    if name in ('xpc', 'xplane12', 'xplane11'):
+    if name in ('xpc', 'xplane12'):
         assert {'pause', 'pose'} <= seen
         assert all(one.requirement for one in made.findings if one.subject in (
             'roll_rate', 'aileron', 'pause', 'pose'))
@@ -88,9 +88,8 @@ def test_of_a_peer_without_fault_nothing_differs(name):
     assert made.left == ()
 
 
-@pytest.mark.parametrize('model', ['B747', 'f16'])
-def test_of_another_aircraft_without_fault_nothing_differs(model):
-    made = run('xplane12', simulated('xplane12', model=model), seconds=3.0)
+def test_of_another_aircraft_without_fault_nothing_differs():
+    made = run('xplane12', simulated('xplane12', model='B747'), seconds=3.0)
     assert differing(made) == []
 
 

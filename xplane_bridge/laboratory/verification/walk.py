@@ -175,12 +175,19 @@ class Verification:
                               f'not done, as nothing may be changed: it {step.announces}'))
             return
         self._tell(f'\n{step.name}: {step.announces}.')
-        if step.changes and not self._asks(step.announces):
+        if step.changes and not self._ask(step.announces):
             self._add(CheckResult(
                 step.name, 'step', Outcome.SKIPPED, f'declined: {step.announces}'))
             return
         for finding in step.run():
             self._add(finding)
+
+    def _ask(self, question: str) -> bool:
+        """Ask a person, who may take minutes: what comes meanwhile is no part of the step."""
+        answer = self._asks(question)
+        if self._line is not None:
+            self._line.skip()
+        return answer
 
     def _add(self, finding: CheckResult) -> None:
         self.findings.append(finding)
@@ -274,7 +281,7 @@ class Verification:
 
     def _moments(self) -> Iterator[CheckResult]:
         assert self._line is not None
-        yield from moments.of_moments(self._peer, self._line, self._asks, self._tell)
+        yield from moments.of_moments(self._peer, self._line, self._ask, self._tell)
 
     def _consistency(self) -> Iterator[CheckResult]:
         record = self.record

@@ -35,6 +35,8 @@ from xplane_bridge.common.timing import SECOND_NS
 
 # How often a condition is looked at, in seconds; how long a single answer is awaited.
 _LOOK = 0.02
+# Events that wait to be taken.
+_MOST_WAITING = 4000
 _PATIENCE = 0.5
 # What is kept of what arrives: so many datagrams, so many bytes.
 _MOST_ANSWERS, _MOST_BYTES = 20_000, 64 * 1024 * 1024
@@ -76,6 +78,9 @@ class Line(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close all sockets; closing twice is fine."""
+
+    def skip(self) -> None:  # noqa: B027 -- nothing waits where time passes in listen() only
+        """Forget what has happened while nobody listened."""
 
     def attend(self, seconds: float, until: Callable[[], bool] | None = None) -> list[Heard]:
         """Listen as listen() does. Raises PeerLostError if the peer falls silent."""
@@ -133,6 +138,10 @@ class LiveLine(Line):
                         break
         return heard
 
+    def skip(self) -> None:
+        while not self._heard.empty():
+            self._heard.get()
+
     def counters(self) -> SocketCounters:
         counters: SocketCounters = self._loop.counters()
         return counters
@@ -141,7 +150,9 @@ class LiveLine(Line):
         self._loop.close()
 
     def _on_event(self, event: Any, stamp_ns: int) -> None:
-        self._heard.put(Heard(stamp_ns / SECOND_NS, event))
+        # While a person is asked nobody takes them.
+        if self._heard.qsize() < _MOST_WAITING:
+            self._heard.put(Heard(stamp_ns / SECOND_NS, event))
 
 
 class Answer(NamedTuple):
