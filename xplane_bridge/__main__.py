@@ -36,6 +36,7 @@ _WITHOUT_ROS = {
     'tune': 'commands.tune',
     'export': 'commands.export',
     'dissect': 'commands.dissect',
+    'verify': 'commands.verify',
     'ulyssix': 'commands.ulyssix',
 }
 _WITH_ROS = {

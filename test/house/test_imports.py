@@ -61,6 +61,7 @@ ROOMS = {
         'episodes': {'control', 'flights', 'open_flight'},
         'campaigns': {'control', 'flights', 'open_flight', 'experiments'},
         'export': {'flights', 'sensors'},
+        'verification': {'export'},
     },
 }
 # The parts of a protocol, with those that each imports.
@@ -69,7 +70,8 @@ PARTS = {
     'conversion': {'protocol'},
     'session': {'protocol'},
     'web': {'protocol'},
-    'node': {'protocol', 'conversion', 'session', 'web'},
+    'sockets': {'protocol', 'session'},
+    'node': {'protocol', 'conversion', 'session', 'web', 'sockets'},
 }
 # The modules that each protocol has in each part, whatever else it adds.
 FILES = {
@@ -87,6 +89,7 @@ RANKS = {
     'laboratory/flights': (
         'scenario', 'recordings', 'logs', 'analysis', 'controller_checks', '', 'fleet'),
     'laboratory/campaigns': ('plan', 'table', 'engines', 'report', ''),
+    'laboratory/verification': ('evidence', 'peers', ''),
     'bridges/nodes': ('managed', 'common', 'vehicle', '*', ''),
 }
 MOST_FILES = 17

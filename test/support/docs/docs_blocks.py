@@ -76,7 +76,7 @@ WORDS = (
     'record', 'experiment', 'check_controller', 'demo', 'bloom-release', 'xpc_node',
     'xplane_udp_node', 'fdmdata_node', 'simpit_node', 'ulyssix_node', 'autopilot_node',
     'simulator_node', 'sensors_node', 'policy_node', 'view_node', 'train', 'campaign', 'export',
-    'picture', 'ulyssix', 'xplane-bridge', 'diagnose',
+    'picture', 'ulyssix', 'xplane-bridge', 'diagnose', 'verify',
 )
 
 _FENCE = re.compile(r'^( *)```(.*)$')

@@ -27,15 +27,15 @@ from xplane_bridge.bridges.fdmdata.node.commands import FdmdataCommands
 from xplane_bridge.bridges.fdmdata.node.messages import ENTRIES, plan, Publisher, TOPICS
 from xplane_bridge.bridges.fdmdata.node.parameters import FdmdataParameters
 from xplane_bridge.bridges.fdmdata.session import (
-    CONTROLS_CHANNEL,
     FdmdataListener,
     FdmdataSession,
     PeerRecognized,
     Telemetry,
 )
+from xplane_bridge.bridges.fdmdata.sockets import HuginnSockets
 from xplane_bridge.bridges.links.captures.replay import ReplayLoop
 from xplane_bridge.bridges.links.loop import SessionLoop, UdpLoop
-from xplane_bridge.bridges.links.udp import resolve, UdpSocket
+from xplane_bridge.bridges.links.udp import resolve
 from xplane_bridge.bridges.links.xmlrpc import XmlRpc
 from xplane_bridge.bridges.nodes.common.diagnostics import OK, Status
 from xplane_bridge.bridges.nodes.common.running import run
@@ -90,18 +90,12 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
     def make_link(self) -> SessionLoop:
         """Open channels to Huginn."""
         given = self.parameters
-        host = resolve(given.host)
-
-        def open_channel(channel: str) -> UdpSocket:
-            port = given.controls_port if channel == CONTROLS_CHANNEL else given.data_port
-            # Huginn replies from the port that it listens on.
-            return UdpSocket(
-                (given.bind_address, 0), peer=(host, port), sender=host, sender_port=port)
-
+        sockets = HuginnSockets(
+            resolve(given.host), given.data_port, given.controls_port, given.bind_address)
         # A bad bind address should fail configuration, not the first datagram.
-        open_channel('').close()
+        sockets.open('').close()
         return UdpLoop(
-            self.session, open_channel, self.on_event, self.on_failure, name='fdmdata link')
+            self.session, sockets.open, self.on_event, self.on_failure, name='fdmdata link')
 
     def make_topics(self) -> None:
         """Create publishers, the gate of command/controls, and services."""

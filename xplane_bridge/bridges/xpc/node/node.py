@@ -48,6 +48,7 @@ from xplane_bridge.bridges.xpc.session import (
     WatchedDatarefs,
     XpcSession,
 )
+from xplane_bridge.bridges.xpc.sockets import PluginSockets
 from xplane_bridge.common.controls import CONTROLS
 
 # Whether xpc_node's telemetry arrives as often as asked, and why not.
@@ -146,9 +147,9 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
     def make_session(self) -> XpcSession:
         """Return the session, which needs to know whether beacons can be received."""
         given = self.parameters
-        self._host = resolve(given.host)
+        self._sockets = PluginSockets(resolve(given.host), given.port, given.bind_address)
         # A bad bind address must stop configuring, not the first datagram.
-        self._open_channel('').close()
+        self._sockets.open('').close()
         self._beacons = {} if given.capture_file else self._open_beacon()
         return XpcSession(
             polled(given.aircraft, given.derive),
@@ -170,21 +171,13 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
     def make_link(self) -> SessionLoop:
         """Open channels to the plugin."""
         return UdpLoop(
-            self.session, self._open_channel, self.on_event, self.on_failure,
+            self.session, self._sockets.open, self.on_event, self.on_failure,
             channels=self._beacons, name='xpc link')
-
-    def _open_channel(self, _: str) -> UdpSocket:
-        given = self.parameters
-        # The plugin replies from the port that it listens on.
-        return UdpSocket((given.bind_address, 0), peer=(self._host, given.port),
-                         sender=self._host, sender_port=given.port)
 
     def _open_beacon(self) -> dict[str, UdpSocket]:
         """Listen for the plugin's beacon, if the network has multicast."""
         try:
-            return {BEACON_CHANNEL: UdpSocket(
-                ('', xpc.BEACON_PORT), sender=self._host, sender_port=self.parameters.port,
-                group=xpc.BEACON_GROUP)}
+            return {BEACON_CHANNEL: self._sockets.open_beacon()}
         except LinkError as error:
             self.get_logger().info(
                 f'no beacons ({error}); a loading simulator cannot be told from an absent one')

@@ -40,7 +40,7 @@ from xplane_bridge.common.command_line import add_force_option, refuse_existing
 from xplane_bridge.common.plain_files import WriteError
 from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import SECOND_NS
-from xplane_bridge.laboratory.export.ulyssix.sources import Capture
+from xplane_bridge.laboratory.export.ulyssix.sources import Capture, DatagramSource
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -107,9 +107,9 @@ class Survey:
             one.rate = (one.samples - 1) * SECOND_NS / (last - first) if last > first else 0.0
         return list(self._seen.values())
 
-    def read(self, source: Capture) -> list[str]:
+    def read(self, source: DatagramSource) -> list[str]:
         """
-        Read a capture; return what is wrong with it.
+        Read a capture, or what else has datagrams; return what is wrong with it.
 
         Raises ValueError if there is no named parameter in it.
         """

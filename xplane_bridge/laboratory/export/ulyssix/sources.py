@@ -50,7 +50,9 @@ class Arrival:
 
 
 class DatagramSource(Protocol):
-    """Yields datagrams; None when there is none for a moment."""
+    """Yields datagrams; None when there is none for a moment. ``where`` names it for people."""
+
+    where: str
 
     def arrivals(self) -> Iterator[Arrival | None]:
         """Yield datagrams until there are no more."""
