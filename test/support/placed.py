@@ -30,5 +30,5 @@ def placed(name: str, altitude: float, airspeed: float, path: str = '',
     for n in range(model.reader.engine_count):
         for lever in ('mixture', 'advance'):
             model.set(f'fcs/{lever}-cmd-norm[{n}]', 1.0)
-        model.start(n)
+        model.engines.start(n)
     return model

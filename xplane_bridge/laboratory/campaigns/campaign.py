@@ -34,7 +34,7 @@ from xplane_bridge.laboratory.campaigns.table.folder import Folder
 from xplane_bridge.laboratory.campaigns.table.lost import LostFlights
 from xplane_bridge.laboratory.campaigns.table.rows import LOST, NOT_FLOWN, Row
 from xplane_bridge.laboratory.campaigns.table.table import Summary
-from xplane_bridge.laboratory.flights.remarks import remarks as remarks_on
+from xplane_bridge.laboratory.flights.order import remarks as remarks_on
 
 _LONGEST = 400
 # If so many flights in a row are lost, and more than are flown at a time, the rest would be too.

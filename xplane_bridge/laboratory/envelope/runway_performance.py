@@ -126,7 +126,7 @@ class _Trims:
         for number in range(model.reader.engine_count):
             for lever in ('mixture', 'advance'):
                 model.set(f'fcs/{lever}-cmd-norm[{number}]', 1.0)
-            model.start(number)
+            model.engines.start(number)
         try:
             return trim(model, path_angle, 0.0, throttle)
         except TrimError as error:

@@ -69,9 +69,15 @@ from xplane_bridge.laboratory.episodes.reward import (
 )
 from xplane_bridge.laboratory.episodes.snapshot import Snapshot
 from xplane_bridge.laboratory.flights.flight import Flight, FlightState
-from xplane_bridge.laboratory.flights.order import CORE, FlownBy, goes_in_lockstep, Link, Order
+from xplane_bridge.laboratory.flights.order import (
+    CORE,
+    FlownBy,
+    goes_in_lockstep,
+    Link,
+    Order,
+    remarks,
+)
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
-from xplane_bridge.laboratory.flights.remarks import remarks
 from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
 from xplane_bridge.laboratory.flights.scenario.start import apply_start, make_start, Start

@@ -53,8 +53,7 @@ from xplane_bridge.laboratory.flights.fleet import (
     ProximityWatch,
 )
 from xplane_bridge.laboratory.flights.laws import ActionLaw
-from xplane_bridge.laboratory.flights.order import Order
-from xplane_bridge.laboratory.flights.remarks import remarks
+from xplane_bridge.laboratory.flights.order import Order, remarks
 from xplane_bridge.laboratory.flights.result import evaluate, FlightResult, Meeting
 from xplane_bridge.laboratory.flights.route import VehicleTelemetry
 from xplane_bridge.laboratory.flights.script import ControllerError, Progress, Script

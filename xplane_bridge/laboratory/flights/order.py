@@ -36,11 +36,12 @@ from xplane_bridge.laboratory.control.policy.load import load as load_policy
 from xplane_bridge.laboratory.control.policy.load import LoadedPolicy
 from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT, GUIDANCE, TIMEOUT
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario, ScenarioError
-from xplane_bridge.laboratory.flights.scenario.start import NO_SENSORS
+from xplane_bridge.laboratory.flights.scenario.start import find_start, NO_SENSORS
 from xplane_bridge.laboratory.flights.scenario.untargeted import untargeted
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL
 from xplane_bridge.simulation.aircraft.loading import parameter_file
 from xplane_bridge.simulation.aircraft.plant import Plant
+from xplane_bridge.simulation.aircraft.studies import physics_rate
 from xplane_bridge.simulation.peers.registry import Simulator, SIMULATORS
 
 CORE = 'core'
@@ -317,3 +318,13 @@ def web_parameters(link: Link) -> Mapping[str, Any]:
             f'--web: {link.web!r} is not an address and a port, like 127.0.0.1:8086, nor '
             f'{NO_WEB}')
     return {'web_host': host, 'web_port': int(port)}
+
+
+def remarks(order: Order) -> list[str]:
+    """Return a line for each thing worth saying of the aircraft of an order: see physics_rate."""
+    if order.link.host or order.scenario.runscript is not None:
+        return []
+    return [*dict.fromkeys(line for one in order.of_vehicles().values() for line in (
+        physics_rate.remarks(
+            one.model, find_start(one.scenario.initial, one.scenario.runway),
+            one.scenario.initial.get('aircraft_path', ''), one.given_physics_rate)))]

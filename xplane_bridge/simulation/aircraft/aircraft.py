@@ -34,13 +34,13 @@ from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.common.timing import PHYSICS_RATE
 from xplane_bridge.simulation.aircraft import limits, model_pool, steady
 from xplane_bridge.simulation.aircraft.airframe.crashing import Crashing
+from xplane_bridge.simulation.aircraft.airframe.engine_switches import MAGNETOS_BOTH
 from xplane_bridge.simulation.aircraft.cockpit import Cockpit
 from xplane_bridge.simulation.aircraft.geometry import matrix_ned_body, transform, transpose
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.simulation.aircraft.limits import check_finite, check_number, clamp, value_or
 from xplane_bridge.simulation.aircraft.loading.files import Origin
 from xplane_bridge.simulation.aircraft.loading.properties import Properties
-from xplane_bridge.simulation.aircraft.model import MAGNETOS_BOTH
 from xplane_bridge.simulation.aircraft.sample import DatarefState, Sampler
 from xplane_bridge.simulation.aircraft.state import AircraftState, KNOT
 from xplane_bridge.simulation.aircraft.terrain import is_wet

@@ -19,8 +19,9 @@ from functools import partial
 import math
 
 from xplane_bridge.common.controls import SURFACES
+from xplane_bridge.simulation.aircraft.airframe.engine_switches import MAGNETOS_BOTH
 from xplane_bridge.simulation.aircraft.limits import check_finite, check_number, clamp
-from xplane_bridge.simulation.aircraft.model import MAGNETOS_BOTH, Model
+from xplane_bridge.simulation.aircraft.model import Model
 from xplane_bridge.simulation.aircraft.state import (
     AILERON_SIGN,
     AircraftState,
@@ -135,18 +136,18 @@ class Cockpit:
         """Turn the magnetos of a piston engine; those of a failed one give no spark."""
         self.magnetos[engine] = position
         if engine not in self.failed:
-            self._model.set_magnetos(engine, position)
+            self._model.engines.set_magnetos(engine, position)
 
     def set_starter(self, engine: int, on: bool) -> None:
         """Let the starter of a piston engine turn it, or not."""
         self.starters[engine] = on
-        self._model.set_starter(engine, on)
+        self._model.engines.set_starter(engine, on)
 
     def fail(self, engine: int | None) -> None:
         """Stop one engine or all: no ignition, no fuel."""
         for n in self._numbers(engine):
             self.failed.add(n)
-            self._model.stop(n)
+            self._model.engines.stop(n)
             if n in self._model.throttled and n not in self._cut:
                 self._cut[n] = self._model.reader.throttles()[n]
                 self._throttle[n](0.0)
@@ -162,11 +163,11 @@ class Cockpit:
                     self._throttle[n](self._cut.pop(n))
                 self._model.set(f'fcs/mixture-cmd-norm[{n}]', self.mixture[n])
                 if len(self.mixture) == 1:
-                    self._model.start(n)
+                    self._model.engines.start(n)
                 # Of several, JSBSim would look for a new steady state of the others too.
-                self._model.restart(n)
+                self._model.engines.restart(n)
                 if n in self.magnetos:
-                    self._model.set_magnetos(n, self.magnetos[n])
+                    self._model.engines.set_magnetos(n, self.magnetos[n])
 
     def set_failed(self, engines: bool | Sequence[int]) -> None:
         """Fail all engines, none, or those with these numbers, and restore the others."""

@@ -27,6 +27,7 @@ import numpy as np
 
 from xplane_bridge.bridges.conversions.airframe_events import AirframeEvent, DIVERGED
 from xplane_bridge.common.timing import PHYSICS_RATE
+from xplane_bridge.simulation.aircraft.airframe.engine_switches import EngineSwitches
 from xplane_bridge.simulation.aircraft.airframe.watch import AirframeWatch, MOST_LOAD, MOST_SPEED
 from xplane_bridge.simulation.aircraft.geometry import Vector
 from xplane_bridge.simulation.aircraft.limits import clamp, MAX_SPEED
@@ -58,7 +59,6 @@ _LIFT_COEFFICIENT, _SEA_LEVEL_DENSITY = 0.4, 1.225
 _TRIED_AT = 1000.0
 # JSBSim's trim mode for all six degrees of freedom.
 _TRIM_FULL = 1
-MAGNETOS_BOTH = 3
 _RETRACTABLE = re.compile(r'<retractable>\s*1')
 _TRIMS = {'elevator': 'pitch', 'aileron': 'roll', 'rudder': 'yaw'}
 # Steps in which a piston engine and its propeller come to rest at a throttle, at most; how many
@@ -211,6 +211,7 @@ class Model:
         # Electric engines and rockets: they have nothing that could be started or stopped.
         self.throttled = frozenset(n for n in engines if n not in self.pistons
                                    and not self._has_node(f'propulsion/engine[{n}]/n1'))
+        self.engines = EngineSwitches(self._fdm, self.pistons, self.throttled)
 
     @property
     def is_renewable(self) -> bool:
@@ -236,9 +237,9 @@ class Model:
         """Undo what neither JSBSim's reset nor a property does."""
         self._seed(0)
         for engine in range(self.reader.engine_count):
-            self._supply(engine, on=False)
+            self.engines.supply(engine, on=False)
             if engine in self.pistons:
-                self.set_starter(engine, on=False)
+                self.engines.set_starter(engine, on=False)
 
     def _seed(self, seed: int) -> None:
         for generator in ('simulation', 'atmosphere'):
@@ -549,49 +550,6 @@ class Model:
                 # Forces are those of this power.
                 self.settle(1)
 
-    # Engines
-
-    def start(self, engine: int) -> None:
-        """Set an engine running steadily."""
-        if engine in self.throttled:
-            self.set(f'propulsion/engine[{engine}]/set-running', 1)
-            return
-        self._supply(engine, on=True)
-        self.set('propulsion/set-running', engine)
-
-    def restart(self, engine: int) -> None:
-        """Start an engine if it does not run, and leave the others alone."""
-        if not self.get(f'propulsion/engine[{engine}]/set-running'):
-            self._supply(engine, on=True)
-            self._fdm.get_propulsion().get_engine(engine).init_running()
-
-    def stop(self, engine: int) -> None:
-        """Cut an engine's mixture, ignition and fuel."""
-        self.set(f'fcs/mixture-cmd-norm[{engine}]', 0.0)
-        self._supply(engine, on=False)
-        self.set(f'propulsion/engine[{engine}]/set-running', 0)
-
-    def set_magnetos(self, engine: int, position: int) -> None:
-        """Set the magnetos of a piston engine: 0 off, 1 left, 2 right, 3 both."""
-        self._command(engine, 'magneto', position)
-
-    def set_starter(self, engine: int, on: bool) -> None:
-        """Let the starter of a piston engine turn it, or not."""
-        self._command(engine, 'starter', int(on))
-
-    def _supply(self, engine: int, on: bool) -> None:
-        """Turn an engine's mixture, ignition and fuel on or off."""
-        if engine in self.pistons:
-            self.set_magnetos(engine, MAGNETOS_BOTH if on else 0)
-        elif self._has_node(f'propulsion/engine[{engine}]/n1'):
-            self._command(engine, 'cutoff', int(not on))
-
-    def _command(self, engine: int, name: str, value: int) -> None:
-        # JSBSim writes a command for one kind of engine into the memory of any other kind.
-        self.set('propulsion/active_engine', engine)
-        self.set(f'propulsion/{name}_cmd', value)
-        self.set('propulsion/active_engine', -1)
-
 
 def moved_by(files: AircraftFiles, dt: float, path: str) -> Mixing:
     """
@@ -611,7 +569,7 @@ def moved_by(files: AircraftFiles, dt: float, path: str) -> Mixing:
         model.set('ic/vc-kts', model.usual_airspeed() / KNOT)
         model.initialise()
         for engine in range(model.reader.engine_count):
-            model.start(engine)
+            model.engines.start(engine)
         return model
 
     return control_effects.find(files, place)

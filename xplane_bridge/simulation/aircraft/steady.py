@@ -61,10 +61,10 @@ def start_engines(model: Model, cockpit: Cockpit) -> None:
     """Set all engines running that have not failed, at the throttles that are set."""
     engines = [n for n in range(model.reader.engine_count) if n not in cockpit.failed]
     for n in engines:
-        model.start(n)
+        model.engines.start(n)
     # Starting one lets JSBSim look for a steady state of all, in steps that may stall others.
     for n in engines:
-        model.restart(n)
+        model.engines.restart(n)
 
 
 def into_the_air(model: Model, cockpit: Cockpit) -> None:

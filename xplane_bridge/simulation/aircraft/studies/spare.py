@@ -69,7 +69,7 @@ class Spare:
         for number, (engine, lever) in enumerate(zip(engines, self.propeller, strict=True)):
             model.set(f'fcs/advance-cmd-norm[{number}]', lever)
             if engine.running:
-                model.start(number)
+                model.engines.start(number)
         return model
 
 

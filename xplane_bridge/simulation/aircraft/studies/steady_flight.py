@@ -69,7 +69,7 @@ def in_steady_flight(name: str, altitude_msl: float, airspeed: float,
     for number in engines:
         for lever in ('mixture', 'advance'):
             model.set(f'fcs/{lever}-cmd-norm[{number}]', 1.0)
-        model.start(number)
+        model.engines.start(number)
     try:
         steady = hold(model, trim(model, flight_path_angle, bank))
     except TrimError as error:

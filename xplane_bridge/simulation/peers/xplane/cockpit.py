@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 import math
 
-from xplane_bridge.simulation.aircraft.model import MAGNETOS_BOTH
+from xplane_bridge.simulation.aircraft.airframe.engine_switches import MAGNETOS_BOTH
 from xplane_bridge.simulation.aircraft.state import AircraftState, EngineState
 from xplane_bridge.simulation.peers.world import OVERRIDES, STEP_TIME, World
 from xplane_bridge.simulation.peers.xplane.entries import (
