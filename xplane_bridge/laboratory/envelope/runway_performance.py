@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 import math
 
+from xplane_bridge.common.units import POUND
 from xplane_bridge.laboratory.control.runway.performance import Performance
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import Initial
@@ -34,6 +35,8 @@ from xplane_bridge.simulation.aircraft.trim import Steady, trim
 _ABOVE_GROUND = 300.0
 # Of the stall speed in that configuration (FAR 23.51, 23.73).
 _ROTATION, _APPROACH, _PATTERN = 1.1, 1.3, 1.5
+# Heavier (kg) it is a large aeroplane (CS 23.2005), whose approach is slower (CS 25.125).
+_LARGE, _APPROACH_OF_LARGE = 8618.0, 1.23
 _LEAST_CLIMB = 1.3
 _SWEEP = 0.98
 _IN_A_ROW = 3
@@ -90,7 +93,8 @@ def runway_performance(
     stall = trims.stall(flaps.take_off, 1.0)
     landing_stall = trims.stall(flaps.landing, 1.0)
     climb_speed, climb = trims.best_climb(flaps.take_off, _LEAST_CLIMB * stall, _PATTERN * stall)
-    approach_speed = _APPROACH * landing_stall
+    is_large = standing.property_value('inertia/weight-lbs') * POUND > _LARGE
+    approach_speed = (_APPROACH_OF_LARGE if is_large else _APPROACH) * landing_stall
     # There must be one.
     trims.at(approach_speed, flaps.landing, 1.0, path_angle=-_GLIDE_PATH)
     return Performance(

@@ -25,6 +25,7 @@ from xplane_bridge.laboratory.control.runway import performance
 from xplane_bridge.laboratory.control.runway.runway import Runway
 from xplane_bridge.laboratory.control.tuning.report import parameter_file
 from xplane_bridge.laboratory.control.tuning.tune import LoopRequirements, Tuning
+from xplane_bridge.laboratory.envelope.runway_performance import Flaps, runway_performance
 from xplane_bridge.simulation.aircraft.loading.parameter_file import read
 
 RUNWAY = Runway((100.0, -50.0), math.radians(90.0), 478.0, 1200.0, 30.0)
@@ -70,6 +71,15 @@ def test_an_aircraft_without_its_own_performance_has_none():
     assert found.rotation_speed == pytest.approx(1.1 * found.stall_speed, rel=1e-3)
     assert not found.has_tail_wheel
     assert performance.load('J3Cub').has_tail_wheel
+
+
+def test_a_large_aeroplane_approaches_slower():
+    pytest.importorskip('jsbsim', reason='performance is found by trims')
+    found = runway_performance('737', Flaps(take_off=0.3))
+    assert found.approach_speed == pytest.approx(1.23 * found.landing_stall_speed)
+    assert performance.load('737').approach_speed == pytest.approx(found.approach_speed, rel=1e-3)
+    assert runway_performance('J3Cub', Flaps()).approach_speed == pytest.approx(
+        performance.load('J3Cub').approach_speed, rel=1e-3)
 
 
 @pytest.mark.parametrize(('changes', 'sentence'), [

@@ -47,9 +47,10 @@ _FAST, _CLOSED = 0.08, 0.25
 _RESUME_CLIMB = 30.0
 
 # A flare follows h = h0 exp(-t / T): sink in proportion to the height, above a least one (m/s),
-# and that share of the descent's: who comes fast would float far.
+# that share of the descent's, and this (m/s) times the square of the path's lag: who comes fast
+# would float far.
 _FLARE_TIME = 2.5
-_TOUCH_DOWN_SINK, _OF_DESCENT = 0.5, 0.32
+_TOUCH_DOWN_SINK, _OF_DESCENT, _OF_LAG = 0.5, 0.32, 0.24
 # So much earlier it begins, as pitch and path answer late (s).
 _FLARE_LEAD = 0.8
 # The nose may be lower than it touches down with, by this per metre of height (rad/m); by less
@@ -155,7 +156,7 @@ class FlareLaw:
         self._setting = setting
         self._pitch = Integral(now.pitch)
         self._path = climb / max(now.speed, SLOWEST)
-        self._sink = touch_down_sink(-climb)
+        self._sink = touch_down_sink(setting, -climb)
 
     def update(self, now: Measurement, climb: float, dt: float) -> float:
         """Return the pitch (rad); ``climb`` is the present climb rate."""
@@ -173,11 +174,12 @@ class FlareLaw:
             setting.performance.highest_pitch)
 
 
-def flare_height(sink: float) -> float:
+def flare_height(setting: Setting, sink: float) -> float:
     """Return the height (m) at which the flare of a descent (m/s) begins."""
-    return _FLARE_TIME * max(sink - touch_down_sink(sink), 0.0) + _FLARE_LEAD * sink
+    taken = max(sink - touch_down_sink(setting, sink), 0.0)
+    return _FLARE_TIME * taken + _FLARE_LEAD * sink
 
 
-def touch_down_sink(sink: float) -> float:
+def touch_down_sink(setting: Setting, sink: float) -> float:
     """Return the sink rate (m/s) that the flare of a descent (m/s) ends with."""
-    return max(_TOUCH_DOWN_SINK, _OF_DESCENT * sink)
+    return max(_TOUCH_DOWN_SINK, _OF_DESCENT * sink, _OF_LAG * setting.path_lag ** 2)

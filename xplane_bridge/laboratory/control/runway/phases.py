@@ -22,6 +22,7 @@ The phases of a flight from runway to runway, each a law of its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 import math
 
 from xplane_bridge.bridges.conversions.vehicle import Controls
@@ -52,6 +53,8 @@ _LEAST_SHARE = 0.5
 _CAPTURE = 3.0
 # The error of the glide path is removed within about this time (s), times the path's lag.
 _GLIDE_TIME = 1.7
+# The path follows the pitch with about this time constant (s), times its lag.
+_PATH_LAG = 0.75
 # Slower than this multiple of the stall speed the pitch is limited, from so much faster on.
 _SLOWEST, _NARROWS = 1.08, 0.1
 # Of the wind from ahead this share is added to the approach speed, up to a share of that, down to
@@ -59,7 +62,9 @@ _SLOWEST, _NARROWS = 1.08, 0.1
 _WIND_SHARE, _WIND_MOST, _WIND_ENDS, _WIND_FILTER = 0.5, 0.15, 20.0, 10.0
 # The throttle is closed within this time (s), from this share of the flare's height above it on;
 # from far higher where the path lags: with speed to spare, and thrust that dies away, it floats.
+# An approach at so much times the stall speed has none to spare, one by so much faster has all.
 _THROTTLE_CLOSES, _CLOSES_AT = 2.5, 0.4
+_NONE_TO_SPARE, _ALL_TO_SPARE = 1.2, 0.08
 # The heading is turned to the runway's below this share of the height where the flare begins, at
 # this rate per error (1/s).
 _ALIGN_AT = 0.4
@@ -74,7 +79,7 @@ _SLOW = 0.6
 # Slower than this share of the stall speed a tail is lowered.
 _TAIL_DOWN = 0.75
 # Until then the pitch (rad) is this.
-_PINNED = math.radians(-1.5)
+_PINNED = math.radians(-3.0)
 _STOPPED = 0.3
 _STICK_BACK = 0.6
 
@@ -230,7 +235,15 @@ class Approach(Phase):
 
     def __init__(self, setting: Setting, now: Measurement, last: Controls) -> None:
         super().__init__(setting)
-        self._law = ClimbLaw(setting.gains)
+        gains, figures = setting.gains, setting.performance
+        margin = figures.approach_speed / figures.landing_stall_speed - _NONE_TO_SPARE
+        # Of the flare's height.
+        self._closes = 1.0 + _CLOSES_AT * setting.path_lag ** 2 * clamp(
+            margin / _ALL_TO_SPARE, 0.0, 1.0)
+        # The zero of pitch by path angle cancels the lag of the path at this speed.
+        self._law = ClimbLaw(replace(gains, path_angle_to_pitch=max(
+            gains.path_angle_to_pitch,
+            _PATH_LAG * setting.path_lag * gains.path_angle_to_pitch_integral)))
         self._law.engage(now)
         self._law.start_pitch(now)
         self._law.start_throttle(now, last.throttle or 0.0)
@@ -265,7 +278,7 @@ class Approach(Phase):
             _WIND_SHARE * self._wind, 0.0, _WIND_MOST * figures.approach_speed) * clamp(
             (height - _WIND_ENDS) / _WIND_ENDS, 0.0, 1.0)
         throttle = law.throttle(now, climb, airspeed, dt)
-        if height < (1.0 + _CLOSES_AT * setting.path_lag ** 2) * flare_height(-law.climb):
+        if height < self._closes * flare_height(setting, -law.climb):
             self._power = max(self._power - dt / _THROTTLE_CLOSES, 0.0)
         return PhaseSetpoint(
             setting.to_centreline(now), pitch, self._power * throttle,
@@ -273,7 +286,7 @@ class Approach(Phase):
 
     def next(self, now: Measurement, last: Controls) -> Phase | None:
         """Return the next phase if this one is over."""
-        if self.setting.height(now) > flare_height(-self._law.climb):
+        if self.setting.height(now) > flare_height(self.setting, -self._law.climb):
             return None
         return Flare(self.setting, now, last, self._law.climb)
 
