@@ -227,7 +227,7 @@ def fly_fleet(count: int, watch: Watch) -> float:
 
 
 def fleet(goals: Goals) -> None:
-    """Benchmark fleets without a wire, an autopilot in a process of its own for each aircraft."""
+    """Benchmark fleets without a wire, as fleet.launch.py brings them up."""
     rclpy.init(args=[])
     node = Node('bench_lockstep')
     watch = Watch(node)
@@ -244,8 +244,8 @@ def fleet(goals: Goals) -> None:
             f'{more * 1e3:.2f}'))
     node.destroy_node()
     rclpy.shutdown()
-    show('fleets in lockstep at 60 frames/s, simulator_node (telemetry: direct) and an autopilot '
-         'each, as a share of a bare ring of their hops; ms of wall time per frame',
+    show('fleets in lockstep at 60 frames/s, simulator_node (telemetry: direct) and a process '
+         'of their autopilots, as a share of a bare ring of their hops; ms of wall time per frame',
          ('aircraft', 'of the ring', f'goal >= {GOAL_FLEET:g}', 'x real time', 'frame',
           'bare ring', 'each further one'), rows)
 

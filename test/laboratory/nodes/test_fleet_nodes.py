@@ -15,6 +15,7 @@
 """A fleet as fleet.launch.py brings it up: what is started, and what flies."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import combinations
 import math
 import signal
@@ -76,19 +77,29 @@ def seconds(stamp):
 # What is started.
 
 def test_five_with_topics_of_their_own_and_one_clock():
-    simulator, *autopilots = wanted(count='5', engage='true')
+    simulator, autopilots = wanted(count='5', engage='true')
+    names = ('uav1', 'uav2', 'uav3', 'uav4', 'uav5')
     assert simulator.executable == 'simulator_node'
-    assert simulator.parameters['namespaces'] == ('uav1', 'uav2', 'uav3', 'uav4', 'uav5')
+    assert simulator.parameters['namespaces'] == names
     assert len(simulator.parameters['fleet']) == 4
     assert (simulator.parameters['telemetry'], simulator.parameters['publish_clock']) == (
         'direct', True)
-    assert [one.namespace for one in autopilots] == ['uav1', 'uav2', 'uav3', 'uav4', 'uav5']
-    assert all(one.parameters['engage'] and one.parameters['use_sim_time'] for one in autopilots)
-    assert autopilots[0].defaults['gains.airspeed'] == 51.4
+    assert (autopilots.executable, autopilots.namespace) == ('autopilot_node', '')
+    assert autopilots.parameters['namespaces'] == names
+    assert autopilots.parameters['gains_of'] == ('c172p',) * 5
+    assert autopilots.parameters['engage']
+    assert autopilots.parameters['use_sim_time']
+
+
+def test_each_has_a_process_of_its_own_if_that_is_wanted():
+    _, *autopilots = wanted(count='3', processes='each', aircraft='[c172p, T37, c310]')
+    assert [(one.namespace, one.parameters['gains_of']) for one in autopilots] == [
+        ('uav1', ('c172p',)), ('uav2', ('T37',)), ('uav3', ('c310',))]
+    assert not any('namespaces' in one.parameters for one in autopilots)
 
 
 def test_one_bridge_for_the_aircraft_of_one_x_plane():
-    simulator, bridge, *autopilots = wanted(
+    simulator, bridge, autopilots = wanted(
         count='3', sim='xpc', port='50000', lockstep='true', aircraft='[c172p, T37, c310]')
     assert (simulator.parameters['model'], simulator.parameters['fleet']) == (
         'c172p', ('T37', 'c310'))
@@ -98,8 +109,8 @@ def test_one_bridge_for_the_aircraft_of_one_x_plane():
     assert simulator.parameters['port'] == bridge.parameters['port'] == 50000
     assert not simulator.parameters['publish_clock']
     assert bridge.parameters['stamp'] == 'simulator'
-    assert all(one.parameters['lockstep'] for one in (simulator, bridge, *autopilots))
-    assert [one.defaults['gains.airspeed'] for one in autopilots][:2] == [51.4, 110.0]
+    assert all(one.parameters['lockstep'] for one in (simulator, bridge, autopilots))
+    assert autopilots.parameters['gains_of'] == ('c172p', 'T37', 'c310')
 
 
 def test_a_real_x_plane_needs_the_bridge_and_the_autopilots_only():
@@ -113,18 +124,23 @@ def test_a_real_x_plane_needs_the_bridge_and_the_autopilots_only():
 
 @pytest.mark.parametrize('sim', ['direct', 'xpc'])
 def test_sensors_of_different_seeds_stand_before_each_autopilot(sim):
-    started = wanted(count='2', sim=sim, sensors='tactical', lockstep='true', record='true')
+    given = {'count': '2', 'sim': sim, 'sensors': 'tactical', 'lockstep': 'true',
+             'record': 'true'}
+    started = wanted(**given)
     (moves,) = (one for one in started if one.remappings)
     assert moves.executable == ('simulator_node' if sim == 'direct' else 'xpc_node')
     assert moves.remappings['uav1/fix'] == 'uav1/truth/fix'
     assert len(moves.remappings) == 2 * len(moved_truth('tactical'))
-    sensors = [one for one in started if one.executable == 'sensors_node']
-    assert [(one.namespace, one.defaults) for one in sensors] == [
+    sensors, autopilots = started[-2:]
+    # Of one process each has the next seed.
+    assert (sensors.executable, sensors.parameters['namespaces'], sensors.defaults) == (
+        'sensors_node', ('uav1', 'uav2'), {})
+    assert sensors.parameters['lockstep']
+    assert autopilots.parameters['behind_sensors']
+    assert autopilots.parameters['wait_for_recorder']
+    apart = [one for one in wanted(**given, processes='each') if one.executable == 'sensors_node']
+    assert [(one.namespace, one.defaults) for one in apart] == [
         ('uav1', {'seed': 0}), ('uav2', {'seed': 1})]
-    assert all(one.parameters['lockstep'] for one in sensors)
-    autopilots = [one for one in started if one.executable == 'autopilot_node']
-    assert all(one.parameters['behind_sensors'] for one in autopilots)
-    assert all(one.parameters['wait_for_recorder'] for one in autopilots)
 
 
 def test_rviz_draws_each_of_several_in_the_map():
@@ -177,8 +193,33 @@ def test_a_fleet_that_cannot_be_says_why(arguments, sentence):
 
 # What flies.
 
+def test_of_one_process_each_flies_to_the_last_bit_as_in_its_own(ros):
+    def states(processes):
+        simulator, *autopilots = wanted(
+            count='2', lockstep='true', aircraft='[c172p, T37]', processes=processes)
+        with ExitStack() as stack:
+            for one in autopilots:
+                stack.enter_context(process(executable_path(one.executable), *ros_arguments(
+                    f'/{processes}/{one.namespace}'.rstrip('/'), one.parameters)))
+            node = starts(ros, replace(simulator, namespace=processes, parameters={
+                **simulator.parameters, 'pause_at': 2.0}))
+            ros.wait_for(lambda: node.server.call(
+                lambda world: world.total_running_time) > 2.0 - FRAME / 2.0, 'two seconds')
+            # Not the controls: the answer to this state may have come, or not.
+            found = node.server.call(lambda world: [(
+                one.state.cas, one.state.lat_deg, one.state.lon_deg, one.state.altitude_msl,
+                one.state.phi, one.state.theta, one.state.psi) for one in world.flown])
+            ros.run_in(node, node.shut_down)
+            return found
+
+    together, apart = states('one'), states('each')
+    assert together == apart
+    # Each with the gains of its aircraft.
+    assert together[0][0] < 60.0 < together[1][0]
+
+
 def test_an_autopilot_that_is_killed_in_lockstep_is_named_and_the_others_wait(ros):
-    simulator, *autopilots = wanted(count='3', lockstep='true')
+    simulator, *autopilots = wanted(count='3', lockstep='true', processes='each')
     ros.subscribe(Clock, '/clock', 1000)
     with ExitStack() as stack:
         def in_a_process(one):
@@ -206,7 +247,7 @@ def test_an_autopilot_that_is_killed_in_lockstep_is_named_and_the_others_wait(ro
 
 def test_autopilots_hold_what_they_are_told_through_one_bridge(ros):
     simulator, bridge, *autopilots = wanted(count='3', sim='xpc', lockstep='true',
-                                            port=str(free_port()))
+                                            processes='each', port=str(free_port()))
     told = ({}, {'altitude': 1552.0, 'true_heading_deg': 93.0}, {'airspeed': 52.5})
     ros.subscribe(Imu, '/uav2/imu/data')
     world = starts(ros, simulator).server

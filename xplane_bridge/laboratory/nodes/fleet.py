@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -39,6 +39,7 @@ from xplane_bridge.simulation.peers.world import AIRCRAFT_COUNT
 _XPC = 'xpc'
 _EXPERIMENT = '/experiment/'
 _LOOPBACK = '127.0.0.1'
+ONE, EACH = 'one', 'each'
 MAP_FRAME = 'map'
 """The frame that all frames of a fleet are below."""
 # Updates per second and aircraft through xpc_node, and datagrams for each: two for the first
@@ -77,6 +78,9 @@ class FleetArguments:
         False, 'Advance a frame when each aircraft has been commanded for it, as fast as '
         'possible; implies engage.')
     autopilot: bool = parameter(True, 'Start an autopilot_node for each.')
+    processes: str = parameter(
+        ONE, 'The autopilots of all are nodes of one process, and so are their sensors; or each '
+        'has a process of its own.', choices=(ONE, EACH))
     engage: bool = parameter(False, 'The autopilots engage as soon as telemetry arrives.')
     publish_tf: bool = parameter(
         True, 'Publish map to uav<n>/odom to uav<n>/base_link, one tree, if tf2 is installed.')
@@ -112,7 +116,8 @@ def fleet(given: Given) -> list[NodeSpec]:
     names = default_namespaces(count)
     models = value['aircraft'] * (count if len(value['aircraft']) == 1 else 1)
     try:
-        gains = [read_parameters(model) for model in models]
+        for model in models:
+            read_parameters(model)
     except ValueError as error:
         raise ValueError(f'launch argument aircraft: {error}') from None
     # Who publishes the topics has the only clock; all others follow it.
@@ -140,22 +145,39 @@ def fleet(given: Given) -> list[NodeSpec]:
                 **simulated, 'sim': _XPC, 'port': port, 'publish_clock': False}))
         bridge, rates = _bridge(value, port)
         wanted.append(NodeSpec('xpc_node', '', {**bridge, **topics, **alike}, rates, moved))
-    if sensors:
-        # Equal seeds would give equal errors.
-        wanted += [NodeSpec('sensors_node', name, {
-            'sensors': sensors, 'lockstep': lockstep, **alike}, {'seed': number})
-            for number, name in enumerate(names)]
-    if value['autopilot']:
-        autopilot = {
-            'lockstep': lockstep, **alike, **({'behind_sensors': True} if sensors else {}),
-            **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {}),
-            # So that the recorder misses no frame.
-            **({'wait_for_recorder': True} if lockstep and value['record'] else {})}
-        wanted += [NodeSpec('autopilot_node', name, {**autopilot}, of)
-                   for name, of in zip(names, gains, strict=True)]
+    wanted += _flying(value, given, names, models)
     if value['rviz']:
         wanted += [NodeSpec('view_node', name, {
             'frame_prefix': f'{name}/', 'publish_odom_tf': False, **alike}) for name in names]
+    return wanted
+
+
+def _flying(
+    value: Given, given: Given, names: Sequence[str], models: Sequence[str]
+) -> list[NodeSpec]:
+    """Return the sensors and the autopilots, in one process or in one for each."""
+    lockstep, sensors = value['lockstep'], given.get('sensors', '')
+    alike = {'lockstep': lockstep, 'use_sim_time': True}
+    autopilot = {
+        **alike, **({'behind_sensors': True} if sensors else {}),
+        **({'engage': value['engage'] or lockstep} if 'engage' in given or lockstep else {}),
+        # So that the recorder misses no frame.
+        **({'wait_for_recorder': True} if lockstep and value['record'] else {})}
+    # Namespace and random seed of a process, and the parameters of its autopilots. Equal seeds
+    # would give equal errors: in one process each has the next one.
+    processes: list[tuple[str, Given, Given, Given]] = [
+        ('', {}, {'namespaces': names}, {'gains_of': models})]
+    if value['processes'] == EACH:
+        processes = [(name, {'seed': number}, {}, {'gains_of': (model,)})
+                     for number, (name, model) in enumerate(zip(names, models, strict=True))]
+    wanted = []
+    for namespace, seed, together, gains in processes:
+        if sensors:
+            wanted.append(NodeSpec('sensors_node', namespace, {
+                'sensors': sensors, **alike, **together}, seed))
+        if value['autopilot']:
+            wanted.append(NodeSpec('autopilot_node', namespace, {
+                **autopilot, **together, **gains}))
     return wanted
 
 

@@ -14,6 +14,7 @@
 
 """sensors_node, through real topics: what becomes of a truth."""
 
+from functools import partial
 import math
 
 import pytest
@@ -254,3 +255,13 @@ def test_the_autopilot_answers_each_state_in_lockstep_also_in_an_outage(ros):
     assert commanded == [begin + STEP * (number + 1) for number in range(50)]
     assert all(math.isfinite(one.elevator + one.aileron + one.throttle)
                for one in ros.messages['/command/controls'])
+
+
+def test_of_several_in_one_process_each_has_the_next_seed(ros, capfd):
+    names = ['uav1', 'uav2']
+    for number, name in enumerate(names):
+        ros.start(partial(SensorsNode, namespaces=names, number=number), namespace=name,
+                  namespaces=names, seed=7)
+    said = capfd.readouterr().err
+    assert [f'uav{number + 1}.sensors_node]: measuring as consumer, random seed {7 + number};'
+            in said for number in range(2)] == [True, True]

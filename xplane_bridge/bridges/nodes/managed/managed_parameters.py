@@ -16,11 +16,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.lifecycle import LifecycleNode
+from rclpy.parameter import Parameter
 
 from xplane_bridge.bridges.nodes.managed import parameters, qos
 from xplane_bridge.bridges.nodes.managed.parameters import Declared
@@ -48,6 +49,11 @@ class ManagedParameters(LifecycleNode, Generic[Parameters]):
         self._qos_used: set[str] = set()
         self._qos_set: set[str] = set()
         super().__init__(name, **options)
+        # rclpy has no public name for the values from files and the command line.
+        given = self._parameter_overrides
+        for other, value in self.defaults(
+                {one: given[one].value for one in given}).items():
+            given.setdefault(other, Parameter(other, value=value))
         self._table = table
         self._declared = Declared(table)
         self._problems = parameters.declare(self, table)
@@ -56,6 +62,10 @@ class ManagedParameters(LifecycleNode, Generic[Parameters]):
         self.add_on_set_parameters_callback(self._on_set_parameters)
 
     # Implemented by subclasses.
+
+    def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return values for parameters that are not given, by those that are."""
+        return {}
 
     def check(self, given: Parameters) -> None:
         """Raise ValueError for inconsistent values."""

@@ -12,12 +12,18 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Namespaces of the aircraft of a fleet, in one node."""
+"""Namespaces of the aircraft of a fleet, in one node or in one process."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 import re
+from typing import Any, TypeVar
+
+from xplane_bridge.bridges.nodes.common.base import BaseParameters, BridgeNode
+from xplane_bridge.bridges.nodes.common.several import given_at_start, in_namespace
+from xplane_bridge.bridges.nodes.managed.parameters import parameter
 
 # As in ROS, below that of the node.
 _NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*', re.ASCII)
@@ -52,3 +58,66 @@ def check_namespaces(names: Sequence[str], count: int, of: str) -> None:
 def default_namespaces(count: int) -> tuple[str, ...]:
     """Return uav1, uav2, ... for so many aircraft."""
     return tuple(f'uav{number + 1}' for number in range(count))
+
+
+@dataclass(frozen=True)
+class NamespacesParameters(BaseParameters):
+    """Parameters of nodes for one aircraft, of which a process may have several."""
+
+    namespaces: tuple[str, ...] = parameter(
+        (), 'Several aircraft in one process: a node for each, in these namespaces below that of '
+        'the process. Empty: one node. Parameters of one of them: a section '
+        '"/uav2/autopilot_node" of the file, with the name of the node.')
+
+    def __post_init__(self) -> None:
+        """Check the namespaces."""
+        check_namespaces(self.namespaces, len(self.namespaces), '')
+
+
+Parameters = TypeVar('Parameters', bound=NamespacesParameters)
+
+
+class VehicleNode(BridgeNode[Parameters]):
+    """
+    A node for one aircraft: of several in one process it is that of ``namespaces[number]``.
+
+    Each has topics, services, parameters, diagnostics and a lifecycle of its own, as in a process
+    of its own.
+    """
+
+    def __init__(
+        self, name: str, table: type[Parameters], namespaces: Sequence[str] = (),
+        number: int = 0, **options: Any,
+    ) -> None:
+        self._namespaces, self.number = tuple(namespaces), number
+        super().__init__(name, table, **options)
+
+    def check(self, given: Parameters) -> None:
+        """Refuse other namespaces than those of the process."""
+        if given.namespaces != self._namespaces:
+            raise ValueError(
+                'parameter namespaces: it is used only when the process starts, expected '
+                f'{list(self._namespaces)}, got {list(given.namespaces)}')
+
+
+Node = TypeVar('Node', bound=VehicleNode[Any])
+
+
+def make_vehicle_nodes(kind: Callable[..., Node], name: str) -> list[Node]:
+    """
+    Return a node for each of the parameter ``namespaces``; without it, or with errors, one.
+
+    ``name`` is that of all of them.
+    """
+    namespace, values = given_at_start(name, 'namespaces')
+    given = values['namespaces'] or ()
+    names = [given] if isinstance(given, str) else list(map(str, given))
+    try:
+        check_namespaces(names, len(names), '')
+    except ValueError:
+        names = []
+    if not names:
+        # It refuses what is wrong when it is configured.
+        return [kind()]
+    return [kind(namespaces=names, number=number, cli_args=in_namespace(f'{namespace}/{one}'))
+            for number, one in enumerate(names)]

@@ -19,11 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rcl_interfaces.msg import ParameterDescriptor
-import rclpy
 from rclpy.parameter import Parameter
 
 from xplane_bridge.bridges.nodes.common.running import run
+from xplane_bridge.bridges.nodes.common.several import given_at_start, in_namespace
 from xplane_bridge.bridges.simpit.node.node import SimpitNode
 from xplane_bridge.bridges.simpit.node.parameters import (
     read_games,
@@ -43,16 +42,7 @@ def make_nodes() -> list[SimpitNode]:
 
     Their names are the same, in sub-namespaces; so a parameter file has a section for each.
     """
-    # Namespace and parameters are those of a node of this name, whichever way they were given.
-    given = rclpy.create_node('simpit_node', start_parameter_services=False, enable_rosout=False)
-    try:
-        namespace = given.get_namespace().rstrip('/')
-        # An empty list of a parameter file has no type.
-        untyped = ParameterDescriptor(dynamic_typing=True)
-        values = {
-            name: given.declare_parameter(name, None, untyped).value for name in ('port', 'ports')}
-    finally:
-        given.destroy_node()
+    namespace, values = given_at_start('simpit_node', 'port', 'ports')
     port, ports = values['port'], values['ports']
     try:
         games = read_games([ports] if isinstance(ports, str) else ports or ())
@@ -63,8 +53,7 @@ def make_nodes() -> list[SimpitNode]:
         return [SimpitNode()]
     nodes = [
         SimpitNode(
-            # These override remappings of the command line.
-            cli_args=['--ros-args', '-r', f'__ns:={namespace}/{name}'],
+            cli_args=in_namespace(f'{namespace}/{name}'),
             parameter_overrides=[
                 Parameter('port', value=port),
                 Parameter('ports', Parameter.Type.STRING_ARRAY, [])])

@@ -25,23 +25,23 @@ from typing import Any
 from sensor_msgs.msg import Joy
 from std_srvs.srv import SetBool
 
-from xplane_bridge.action import FlyRoute
 from xplane_bridge.bridges.conversions.topics import AIRFRAME_TOPIC, VEHICLE
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.diagnostics import OK, Status
 from xplane_bridge.bridges.nodes.common.running import run
 from xplane_bridge.bridges.nodes.common.waiting import StampedCommands
 from xplane_bridge.bridges.nodes.vehicle.controls import control_numbers
+from xplane_bridge.bridges.nodes.vehicle.namespaces import make_vehicle_nodes, VehicleNode
 from xplane_bridge.bridges.nodes.vehicle.templates import Template
 from xplane_bridge.bridges.nodes.vehicle.updates import nanoseconds
 from xplane_bridge.common.controls import CONTROLS
 from xplane_bridge.common.timing import SECOND_NS
-from xplane_bridge.laboratory.control.cascade import Cascade
+from xplane_bridge.laboratory.control.gains import read_parameters
 from xplane_bridge.laboratory.control.measurement import Measurement
-from xplane_bridge.laboratory.control.path import PathFollower
 from xplane_bridge.laboratory.control.runway.autopilot import Autopilot
 from xplane_bridge.laboratory.control.targets import check_targets, Level
-from xplane_bridge.laboratory.nodes.autopilot.goals import Ask, Asker, SingleGoalServer
+from xplane_bridge.laboratory.nodes.autopilot.actions import Actions
+from xplane_bridge.laboratory.nodes.autopilot.goals import Ask, Asker
 from xplane_bridge.laboratory.nodes.autopilot.joystick import (
     Joystick,
     JoystickRequest,
@@ -64,10 +64,9 @@ from xplane_bridge.laboratory.nodes.autopilot.reports import (
     JOYSTICK,
     OFF,
 )
-from xplane_bridge.laboratory.nodes.autopilot.route import read_route
-from xplane_bridge.laboratory.nodes.autopilot.runways import Runways
 from xplane_bridge.laboratory.nodes.autopilot.telemetry import AutopilotTelemetry
 from xplane_bridge.laboratory.nodes.flight.recorders import RecorderWait
+from xplane_bridge.laboratory.nodes.messages.newest import STATE
 from xplane_bridge.laboratory.sensors.topics import SENSED, TRUTH
 from xplane_bridge.msg import AutopilotTarget, FlightControls
 
@@ -141,95 +140,6 @@ class Pilot:
             (('taken over', str(self._taken_over)), ('fell silent', str(self._fell_silent))))
 
 
-# The action fly_route: a route as a goal, with feedback; cancelling it holds what is flown.
-
-class RouteAction(SingleGoalServer):
-    """The action server; ``follower`` is the path that is flown for its goal."""
-
-    def __init__(
-        self, node: BridgeNode[Any], cascade: Cascade, levels: Levels, asker: Asker
-    ) -> None:
-        super().__init__(node, asker, FlyRoute, 'fly_route', self._fly, self._hold)
-        self._cascade = cascade
-        self._levels = levels
-        self.follower: PathFollower | None = None
-
-    def _fly(self, request: Any) -> None:
-        waypoints = read_route(request.route)
-
-        def follow() -> list[str]:
-            said = self._levels.follow(waypoints)
-            self.follower, self.began = self._cascade.follower, True
-            return said
-
-        self.pursue(request.route, follow)
-
-    def _hold(self) -> str:
-        self._asker.hold()
-        return 'altitude, course and airspeed are held'
-
-    def advance(self, now: float) -> None:
-        """Report where the aircraft is, at a time (s), or the end of the route."""
-        follower = self.follower
-        if not self.began or follower is None:
-            return
-        cascade = self._cascade
-        at = cascade.at
-        if follower.done:
-            self.result.legs = follower.legs
-            self.end('flown to its end; the last course is held', success=True)
-        elif cascade.follower is not follower:
-            self.end('; '.join(cascade.limits) or 'something else is flown')
-        elif at is not None:
-            result = self.result
-            result.legs = at.leg
-            result.greatest_cross_track = max(result.greatest_cross_track, abs(at.across))
-            if self.is_due(now):
-                feedback = self.feedback
-                feedback.leg, feedback.distance = at.leg, at.left
-                feedback.distance_left, feedback.cross_track = at.left_of_path, at.across
-                self.goal.publish_feedback(feedback)
-
-    def commanded(self, topic: str) -> None:
-        """End the goal if a command has taken its path away."""
-        if self.began and self.follower is not self._cascade.follower:
-            self.end(f'{topic} has been commanded')
-
-
-# The actions of autopilot_node: fly_route, take_off and land.
-
-class Actions:
-    """All action servers, and the goals that are flown."""
-
-    def __init__(
-        self, node: BridgeNode[Any], autopilot: Autopilot, telemetry: AutopilotTelemetry,
-        levels: Levels, asker: Asker,
-    ) -> None:
-        self._all: tuple[RouteAction | Runways, ...] = (
-            RouteAction(node, autopilot, levels, asker),
-            Runways(node, autopilot, telemetry, asker))
-
-    def advance(self, now: float) -> None:
-        """Report how far they are, at a time (s), and end those that are reached."""
-        for one in self._all:
-            one.advance(now)
-
-    def commanded(self, topic: str) -> None:
-        """End the goals that a command has taken the flight from."""
-        for one in self._all:
-            one.commanded(topic)
-
-    def end(self, why: str) -> None:
-        """End all goals."""
-        for one in self._all:
-            one.end(why)
-
-    def retire(self) -> None:
-        """Destroy the servers, now or once they have responded."""
-        for one in self._all:
-            one.retire()
-
-
 # A simulator in lockstep that still sends the same state after this long, and has repeated it this
 # often, has lost the command. Time alone is not proof: on a busy machine the command may be in
 # transit, and a second one would count for the next state. More than any subscription here holds;
@@ -249,7 +159,11 @@ _DISENGAGED = (
     'release gives them back)')
 
 
-class AutopilotNode(BridgeNode[Any]):
+# So many diagnostics after its start an autopilot says whose telemetry nobody publishes.
+_PATIENCE = 5
+
+
+class AutopilotNode(VehicleNode[Any]):
     """
     Run the cascade for each imu/data, with the newest fix, air_data and odom.
 
@@ -258,10 +172,31 @@ class AutopilotNode(BridgeNode[Any]):
     """
 
     def __init__(self, **options: Any) -> None:
+        self._gains_of: tuple[str, ...] = ()
+        self._no_gains = ''
         super().__init__('autopilot_node', AutopilotParameters, **options)
+
+    def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what is known of the aircraft in gains_of."""
+        names = given.get('gains_of') or ()
+        self._gains_of = (names,) if isinstance(names, str) else tuple(map(str, names))
+        if not self._gains_of:
+            return {}
+        try:
+            return read_parameters(self._gains_of[min(self.number, len(self._gains_of) - 1)])
+        except ValueError as error:
+            self._no_gains = f'parameter gains_of: {error}'
+            return {}
 
     def check(self, given: Any) -> None:
         """Refuse targets that cannot be flown, and limits that are not possible."""
+        super().check(given)
+        if given.gains_of != self._gains_of:
+            raise ValueError(
+                'parameter gains_of: it is used only when the node is created, expected '
+                f'{list(self._gains_of)}, got {list(given.gains_of)}')
+        if self._no_gains:
+            raise ValueError(self._no_gains)
         check_targets({
             name: value for name, value in read_targets(given).items() if value == value})
         read_gains(given)
@@ -287,6 +222,8 @@ class AutopilotNode(BridgeNode[Any]):
         self._waiting = StampedCommands()
         self._updates = 0
         self._limited = 0
+        # Diagnostics in a row in which nobody published its telemetry.
+        self._unheard = 0
         # The state for which this was last commanded, and the one that was last commanded for.
         self._asked_for, self._commanded_for = -1, -1
         self._commanded_at = 0.0
@@ -578,13 +515,27 @@ class AutopilotNode(BridgeNode[Any]):
         limits = self._cascade.limits if self._engaged and not self._pilot.in_charge else ()
         return (
             autopilot_status(
-                self._engaged, self._telemetry, self._cascade.target,
+                self._engaged, self._telemetry, self._cascade.target, self._silence(),
                 ('level', self._level), ('phase', self._cascade.phase),
                 ('updates', str(self._updates)),
                 ('commands waiting for their stamp', str(len(self._waiting)))),
             envelope_status(limits, self._limited), self._pilot.diagnose())
 
+    def _silence(self) -> str:
+        """Return why no telemetry arrives, as far as that is known, and log it once."""
+        topic = self.resolve_topic_name(STATE)
+        if self._telemetry.is_fresh or self.count_publishers(topic):
+            self._unheard = 0
+            return ''
+        self._unheard += 1
+        if self._unheard == _PATIENCE:
+            self.get_logger().warning(
+                f'nobody publishes {topic}: there is no such aircraft, or its bridge has not been '
+                'started')
+        return f'nobody publishes {topic}'
+
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run autopilot_node; return the process's exit code."""
-    return run(AutopilotNode, AutopilotParameters, args)
+    """Run autopilot_node, or one for each of ``namespaces``; return the process's exit code."""
+    return run(
+        lambda: make_vehicle_nodes(AutopilotNode, 'autopilot_node'), AutopilotParameters, args)

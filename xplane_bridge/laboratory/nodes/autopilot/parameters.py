@@ -21,8 +21,8 @@ import math
 from typing import Any
 
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
-from xplane_bridge.bridges.nodes.common.base import BaseParameters
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
+from xplane_bridge.bridges.nodes.vehicle.namespaces import NamespacesParameters
 from xplane_bridge.common.fields import Declaration, declaration_of, table_of
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.envelope import Envelope
@@ -33,9 +33,13 @@ from xplane_bridge.laboratory.nodes.autopilot.joystick import JoystickSettings
 
 
 @dataclass(frozen=True)
-class OwnParameters(BaseParameters):
+class OwnParameters(NamespacesParameters):
     """Parameters of autopilot_node, without those of the control law."""
 
+    gains_of: tuple[str, ...] = parameter(
+        (), 'Aircraft whose gains, envelope and performance it has where they are not given: '
+        'names in data/gains, or parameter files; one for all namespaces, or one for each. Empty: '
+        'of none.')
     engage: bool = parameter(False, 'Engage as soon as telemetry arrives.')
     engage_at: float = parameter(
         math.nan, 'Stamp of imu/data, s, at which, or after which, it engages; NaN is never.',
@@ -68,6 +72,16 @@ class OwnParameters(BaseParameters):
         False, 'In lockstep: command nothing before record or rosbag2 has subscribed to all that '
         'is published of the vehicle, so that it misses no frame; until then the simulation '
         'waits.')
+
+    def __post_init__(self) -> None:
+        """Check that nobody's gains are missing."""
+        super().__post_init__()
+        count = len(self.namespaces)
+        if len(self.gains_of) not in (0, 1, count):
+            raise ValueError(
+                'parameter gains_of: expected one aircraft for all'
+                + (f' or {count}, one for each of namespaces' if count > 1 else '')
+                + f', got {len(self.gains_of)}')
 
 
 # Fields of the envelope that are parameters as they are.

@@ -40,13 +40,20 @@ OFF, JOYSTICK = 'off', 'joystick'
 
 
 def autopilot_status(
-    engaged: bool, telemetry: AutopilotTelemetry, target: Target, *values: tuple[str, str]
+    engaged: bool, telemetry: AutopilotTelemetry, target: Target, silence: str,
+    *values: tuple[str, str],
 ) -> Status:
-    """Return the diagnostics status of the autopilot, with ``values`` first."""
+    """
+    Return the diagnostics status of the autopilot, with ``values`` first.
+
+    ``silence`` says why no telemetry arrives, if that is known.
+    """
     fresh = telemetry.is_fresh
     level = OK if fresh else WARN if engaged else STALE
     text = 'engaged' if engaged else 'not engaged'
-    return Status('autopilot', level, text if fresh else f'{text}; no telemetry arrives', (
+    if not fresh:
+        text += '; no telemetry arrives' + (silence and f': {silence}')
+    return Status('autopilot', level, text, (
         *values,
         ('lockstep waits for', ', '.join(telemetry.waits_for)),
         *((f'target {name}', known(value, '{:.1f}', 'none')) for name, value in (

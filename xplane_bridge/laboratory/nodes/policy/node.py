@@ -34,6 +34,7 @@ from xplane_bridge.bridges.nodes.common.diagnostics import OK, STALE, Status, WA
 from xplane_bridge.bridges.nodes.common.running import run
 from xplane_bridge.bridges.nodes.common.stamps import write_stamp
 from xplane_bridge.bridges.nodes.common.waiting import StampedCommands
+from xplane_bridge.bridges.nodes.vehicle.namespaces import make_vehicle_nodes, VehicleNode
 from xplane_bridge.bridges.nodes.vehicle.updates import nanoseconds
 from xplane_bridge.laboratory.control.policy.action import ATTITUDE, CONTROLS, TARGET
 from xplane_bridge.laboratory.control.policy.load import load
@@ -106,7 +107,7 @@ _COMMANDS = {
 }
 
 
-class PolicyNode(BridgeNode[PolicyParameters]):
+class PolicyNode(VehicleNode[PolicyParameters]):
     """
     Ask a policy for an action for each imu/data, once a target has engaged it.
 
@@ -119,6 +120,7 @@ class PolicyNode(BridgeNode[PolicyParameters]):
 
     def check(self, given: PolicyParameters) -> None:
         """Refuse to start without a policy."""
+        super().check(given)
         if not given.policy:
             raise ValueError(
                 'parameter policy: expected the name of a policy of this package, a file.onnx, '
@@ -253,5 +255,5 @@ class PolicyNode(BridgeNode[PolicyParameters]):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run policy_node; return the process's exit code."""
-    return run(PolicyNode, PolicyParameters, args)
+    """Run policy_node, or one for each of ``namespaces``; return the process's exit code."""
+    return run(lambda: make_vehicle_nodes(PolicyNode, 'policy_node'), PolicyParameters, args)

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xplane_bridge.bridges.nodes.common.base import BaseParameters
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
+from xplane_bridge.bridges.nodes.vehicle.namespaces import NamespacesParameters
 
 
 @dataclass(frozen=True)
-class PolicyParameters(BaseParameters):
+class PolicyParameters(NamespacesParameters):
     """Parameters of policy_node."""
 
     policy: str = parameter(

@@ -30,10 +30,10 @@ from sensor_msgs.msg import Imu, MagneticField, NavSatFix, Range
 from xplane_bridge.bridges.conversions.axes import Quaternion
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.bridges.conversions.vehicle import Air
-from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.diagnostics import OK, STALE, Status, WARN
 from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.bridges.nodes.common.running import run
+from xplane_bridge.bridges.nodes.vehicle.namespaces import make_vehicle_nodes, VehicleNode
 from xplane_bridge.bridges.nodes.vehicle.templates import AirTopics
 from xplane_bridge.bridges.nodes.vehicle.updates import nanoseconds
 from xplane_bridge.laboratory.nodes.sensors.messages import (
@@ -61,7 +61,7 @@ _DEPTH = 10
 _OLDEST = 1.0
 
 
-class SensorsNode(BridgeNode[SensorsParameters]):
+class SensorsNode(VehicleNode[SensorsParameters]):
     """
     Publish what sensors measure of a truth/... topic, under the topic's own name.
 
@@ -77,7 +77,8 @@ class SensorsNode(BridgeNode[SensorsParameters]):
         given = self.parameters
         figures = load(given.sensors).later(given.added_latency)
         field = self._earth_field(figures)
-        self._suite = Suite(figures, given.seed, field)
+        seed = given.seed + self.number
+        self._suite = Suite(figures, seed, field)
         self._set_faults(given)
         self._messages = Messages(figures.range_finder)
         self._frames: dict[str, str] = {}
@@ -113,7 +114,7 @@ class SensorsNode(BridgeNode[SensorsParameters]):
         if figures.measures_height and math.isnan(given.ground_elevation):
             self.get_logger().info(f'{RANGE} is not published: ground_elevation is not known')
         self.get_logger().info(
-            f'measuring as {given.sensors}, random seed {given.seed}; the truth is below {TRUTH}')
+            f'measuring as {given.sensors}, random seed {seed}; the truth is below {TRUTH}')
 
     def begin(self) -> None:
         """Wait for the truth."""
@@ -265,5 +266,5 @@ class SensorsNode(BridgeNode[SensorsParameters]):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run sensors_node; return the process's exit code."""
-    return run(SensorsNode, SensorsParameters, args)
+    """Run sensors_node, or one for each of ``namespaces``; return the process's exit code."""
+    return run(lambda: make_vehicle_nodes(SensorsNode, 'sensors_node'), SensorsParameters, args)

@@ -19,19 +19,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 import math
 
-from xplane_bridge.bridges.nodes.common.base import BaseParameters
 from xplane_bridge.bridges.nodes.managed.parameters import parameter
+from xplane_bridge.bridges.nodes.vehicle.namespaces import NamespacesParameters
 from xplane_bridge.common.fields import LARGEST_SEED
 
 
 @dataclass(frozen=True)
-class SensorsParameters(BaseParameters):
+class SensorsParameters(NamespacesParameters):
     """Parameters of sensors_node."""
 
     sensors: str = parameter(
         'consumer', 'The sensors: consumer, tactical, perfect, px4, ardupilot, or a file (.yaml).')
     seed: int = parameter(
-        0, 'Random seed: equal ones give equal errors.', low=0, high=LARGEST_SEED)
+        0, 'Random seed: equal ones give equal errors. Of several namespaces each has '
+        'the next one.', low=0, high=LARGEST_SEED)
     lockstep: bool = parameter(
         False, 'For a simulator in lockstep: imu/data for each state, with its stamp, after all '
         'else that is delivered then; where the IMU has nothing new, its last values.')
