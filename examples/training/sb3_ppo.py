@@ -24,7 +24,6 @@ What is written is an ONNX file, which flies without torch. docs/how-to/training
 comes.
 """
 
-import numpy as np
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv
 import torch
@@ -52,12 +51,11 @@ class Vectors(VecEnv):
     def step_wait(self):
         """Fly on; what was last seen of an episode that is over is in its info."""
         rows, rewards, terminated, truncated, info = self._envs.step(self._actions)
-        over, infos = terminated | truncated, [{} for _ in rows]
-        for place in np.flatnonzero(over):
-            infos[place] = {
-                'terminal_observation': self._envs.features(info['final_obs'][place]),
-                'TimeLimit.truncated': bool(truncated[place])}
-        return rows, rewards, over, infos
+        over = terminated | truncated
+        return rows, rewards, over, [{
+            'terminal_observation': self._envs.features(info['final_obs'][place]),
+            'TimeLimit.truncated': bool(truncated[place])} if over[place] else {}
+            for place in range(self.num_envs)]
 
     def close(self):
         """End the processes."""

@@ -39,7 +39,6 @@ from skrl.memories.jax import RandomMemory
 from skrl.models.jax import DeterministicMixin, GaussianMixin, Model
 from skrl.resources.schedulers.jax import KLAdaptiveLR
 from skrl.trainers.jax import SequentialTrainer
-
 from turbulence_task import arguments, DISCOUNT, environments, ROLLOUT, train
 
 

@@ -115,7 +115,7 @@ def environments(given):
 
 
 def train(given, learn, layers):
-    """Learn a tenth of the steps ten times, by ``learn``; write what ``layers`` returns each time."""
+    """Learn ten times, by ``learn``, and write what ``layers`` returns after each."""
     for tenth in range(1, 11):
         learn()
         path = given.output

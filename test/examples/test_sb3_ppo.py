@@ -71,7 +71,7 @@ def test_an_end_is_told_as_stable_baselines3_wants_it(vectors):
             break
     assert {*ended} == {0, 1}
     assert rewards.shape == over.shape == (2,)
-    for place, (row, info) in ended.items():
+    for row, info in ended.values():
         last = info['terminal_observation']
         assert last.shape == row.shape == (FEATURES,)
         # Of one that has strayed; the next is near its targets.

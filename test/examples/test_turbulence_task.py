@@ -13,16 +13,17 @@
 # limitations under the License.
 
 
-"""examples/training/turbulence_task.py: what is seen, and that the file is features and network."""
+"""examples/training/turbulence_task.py: what networks see, and the file that has it."""
 
 import numpy as np
 import pytest
 
-gymnasium = pytest.importorskip('gymnasium', reason='training needs gymnasium')
+pytest.importorskip('gymnasium', reason='training needs gymnasium')
 pytest.importorskip('jsbsim', reason='training needs jsbsim')
 pytest.importorskip('onnx', reason='writing a policy needs onnx')
 pytest.importorskip('onnxruntime', reason='flying a policy needs onnxruntime')
 
+from gymnasium.vector import SyncVectorEnv
 from ppo_examples import forward
 import turbulence_task
 
@@ -56,7 +57,7 @@ def test_the_file_is_features_network_and_action(tmp_path):
 
 def test_networks_see_errors_and_command_around_cruise():
     given = {'frames_per_step': 6, 'fields': turbulence_task.FIELDS}
-    envs = turbulence_task.Scaled(gymnasium.vector.SyncVectorEnv(
+    envs = turbulence_task.Scaled(SyncVectorEnv(
         [lambda: FlightEnv(**given)] * 2, autoreset_mode='SameStep'))
     rows, _ = envs.reset(seed=1)
     assert envs.observation_space.contains(rows)
