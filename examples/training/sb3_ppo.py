@@ -20,8 +20,8 @@ Learn to hold altitude, heading and airspeed in turbulence by PPO of Stable-Base
     python3 examples/training/sb3_ppo.py --output ppo.onnx
     xplane-bridge experiment --policy ppo.onnx --scenario turbulence --sim core --seed 3000
 
-What is written is an ONNX file, which flies without torch. docs/how-to/training.md says how far it
-comes.
+What is written is an ONNX file, which flies without torch. How far it comes is in
+docs/how-to/training_libraries.md.
 """
 
 from stable_baselines3 import PPO
