@@ -14,7 +14,7 @@
 
 """Steps of many environments at a time: beside one, beside gymnasium's AsyncVectorEnv, in turn."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from time import perf_counter
@@ -130,7 +130,7 @@ def fly_frame(run: Callable[[], Any]) -> None:
         run()
 
 
-def each_of(works: list[Callable[[], Any]]) -> None:
+def each_of(works: Sequence[Callable[[], Any]]) -> None:
     """Do each once."""
     for work in works:
         work()
