@@ -29,7 +29,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv a
 	config/*.yaml resource/*) $(wildcard tools/*)
 TREE := $(shell find xplane_bridge -type f ! -name '*.pyc' | LC_ALL=C sort)
 
-.PHONY: build test test-fast test-here test-sourced test-python test-skrl demo experiment campaign train skrl export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
+.PHONY: build test test-fast test-here test-sourced test-python test-skrl test-sb3 demo experiment campaign train skrl sb3 export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
 	bench bench-page budgets lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -131,19 +131,19 @@ campaign: $(BUILT) $(STUDIES)
 train: $(BUILT) $(STUDIES)
 	@$(RUN) $(EXECUTABLES)/train $(or $(TRAIN_ARGS),--force)
 
-# The example that trains by PPO of skrl with JAX, in an environment of its own (a gigabyte), and its test:
-# make skrl [SKRL_ARGS='--steps 500000 --output ppo.onnx'], make test-skrl
-skrl: $(ROOT)/skrl/.made
-	@PYTHONPATH=$(CURDIR) $(ROOT)/skrl/bin/python3 -P examples/training/skrl_ppo.py $(SKRL_ARGS)
+# The examples that train by PPO of skrl with JAX (a gigabyte) and of Stable-Baselines3 with torch (five), each in an
+# environment of its own, and their tests: make skrl [PPO_ARGS='--steps 500000 --output ppo.onnx'], make test-skrl
+skrl sb3: %: $(ROOT)/%/.made
+	@PYTHONPATH=$(CURDIR) $(ROOT)/$@/bin/python3 examples/training/$@_ppo.py $(PPO_ARGS)
 
-test-skrl: $(ROOT)/skrl/.made
-	@PYTHONPATH=$(CURDIR) $(ROOT)/skrl/bin/python3 -P -m pytest -q test/examples/test_skrl_ppo.py
+test-skrl test-sb3: test-%: $(ROOT)/%/.made
+	@PYTHONPATH=$(CURDIR) $(ROOT)/$*/bin/python3 -P -m pytest -q test/examples/test_$*_ppo.py
 
-$(ROOT)/skrl/.made: requirements/skrl.txt
+$(ROOT)/skrl/.made $(ROOT)/sb3/.made: $(ROOT)/%/.made: requirements/%.txt
 	@mkdir -p $(ROOT) && touch build/COLCON_IGNORE
-	@echo 'Installing skrl and JAX into $(ROOT)/skrl (once) ...'
-	@python3 -m venv $(ROOT)/skrl
-	@$(ROOT)/skrl/bin/pip install --quiet --disable-pip-version-check --no-compile -r requirements/skrl.txt \
+	@echo 'Installing what $(<F) names into $(ROOT)/$* (once) ...'
+	@python3 -m venv $(ROOT)/$*
+	@$(ROOT)/$*/bin/pip install --quiet --disable-pip-version-check --no-compile -r $< \
 		-c requirements/extras.txt -c requirements/studies.txt \
 		gymnasium hypothesis jsbsim onnx onnxruntime pyserial pytest pytest-timeout PyYAML
 	@touch $@

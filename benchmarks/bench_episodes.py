@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from shortest import usual
 from tables import Goals, show
-from vector_steps import beside_async, beside_one
+from vector_steps import beside_async, beside_one, in_turn
 
 from xplane_bridge.common.timing import FRAME, FRAME_RATE, PHYSICS_RATE
 from xplane_bridge.laboratory.episodes.environment import FlightEnv
@@ -266,4 +266,5 @@ def main() -> int:
     workers()
     beside_one(goals)
     beside_async(goals)
+    in_turn()
     return int(goals.missed > 0)

@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Steps of many environments at a time, beside one, and beside gymnasium's AsyncVectorEnv."""
+"""Steps of many environments at a time: beside one, beside gymnasium's AsyncVectorEnv, in turn."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from time import perf_counter
@@ -26,6 +26,7 @@ import numpy as np
 from shortest import usual
 from tables import Goals, show
 
+from xplane_bridge.common.timing import FRAME, PHYSICS_RATE
 from xplane_bridge.laboratory.episodes import ID
 from xplane_bridge.laboratory.episodes.environment import FlightEnv
 
@@ -35,6 +36,7 @@ LASTS = 0.005
 ACTION = (0.0, 0.0, 0.0, 0.63)
 WORKERS = usual(2, 1)
 MANY, SOME = usual((64, 16), (1, 1))
+IN_TURN = usual((1, 8, MANY // WORKERS), (1, 2))
 GOAL_OF_ONE, GOAL_OF_ASYNC = 1.8, 4.0
 
 
@@ -99,3 +101,36 @@ def beside_async(goals: Goals) -> None:
          ('work', 'steps/s, together', 'of AsyncVectorEnv', f'goal >= {GOAL_OF_ASYNC:.0f}'),
          [(theirs, f'{found[theirs]:.0f}', '1.00', ''),
           (ours, f'{found[ours]:.0f}', f'{gain:.2f}', goals.at_least(gain, GOAL_OF_ASYNC))])
+
+
+def in_turn() -> None:
+    """Measure what a worker's environments cost each other: they evict each other's data."""
+    envs: list[Any] = [FlightEnv(termination=endless) for _ in range(IN_TURN[-1])]
+    action = np.array(ACTION)
+    best: dict[tuple[str, int], float] = {}
+    for _ in range(ROUNDS * TURNS):
+        for env in envs:
+            env.reset(seed=1)
+        alone = [partial(fly_frame, env._flight.vehicle.aircraft._model._fdm.run) for env in envs]
+        whole = [partial(env.step, action) for env in envs]
+        for count in IN_TURN:
+            for name, works in (('JSBSim alone', alone), ('Flight-v0', whole)):
+                found = rate(partial(each_of, works[:count])) * count
+                best[name, count] = max(best.get((name, count), 0.0), found)
+    show(f'environments in turn in one process, by the clock, best turns of {LASTS * 1e3:.0f} ms',
+         ('a frame of', *(f'{count} in turn' for count in IN_TURN), 'times one'),
+         [(name, *(f'{1e6 / best[name, count]:.1f} us' for count in IN_TURN),
+           f'{best[name, IN_TURN[0]] / best[name, IN_TURN[-1]]:.2f}')
+          for name in ('JSBSim alone', 'Flight-v0')])
+
+
+def fly_frame(run: Callable[[], Any]) -> None:
+    """Fly a frame by JSBSim alone."""
+    for _ in range(round(FRAME * PHYSICS_RATE)):
+        run()
+
+
+def each_of(works: Sequence[Callable[[], Any]]) -> None:
+    """Do each once."""
+    for work in works:
+        work()

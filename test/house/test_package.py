@@ -181,9 +181,9 @@ def test_what_tests_skip_without_is_installed_for_make_test():
     wanted = {
         name.partition('.')[0] for path in (ROOT / 'test').rglob('test_*.py')
         for name in re.findall(r"importorskip\(\s*'([\w.]+)'", path.read_text())}
-    # And for make test-skrl.
+    # And for make test-skrl and test-sb3.
     installed = {
-        line.partition('==')[0].lower() for name in ('extras', 'studies', 'skrl')
+        line.partition('==')[0].lower() for name in ('extras', 'studies', 'skrl', 'sb3')
         for line in (ROOT / 'requirements' / f'{name}.txt').read_text().splitlines()}
     assert {'pyproj', 'rosbags', 'jsbsim'} <= wanted
     # From the standard library, from ROS, which may be absent, from this package; and packages

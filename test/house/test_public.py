@@ -30,7 +30,7 @@ DEEP = re.compile(r'(?:from|import) (xplane_bridge\.[\w.]+)')
 OURS = ('xplane_bridge.msg', 'xplane_bridge.srv', 'xplane_bridge.action')
 EXCEPTED = {
     'examples/train_and_fly.ipynb': 'xplane_bridge.laboratory.episodes.training',
-    'examples/training/skrl_ppo.py': 'xplane_bridge.laboratory'}
+    'examples/training/turbulence_task.py': 'xplane_bridge.laboratory'}
 
 
 def run(program):

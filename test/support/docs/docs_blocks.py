@@ -56,6 +56,7 @@ NEEDS = {
     'gymnasium': 'the package gymnasium',
     'pettingzoo': 'the package pettingzoo',
     'skrl': 'the package skrl with JAX; make test-skrl runs the script',
+    'sb3': 'the package stable-baselines3 with torch; make test-sb3 runs the script',
     'desktop': 'a screen',
     'viewer': 'Foxglove or Lichtblick; test_live.py connects another client',
     'cpp': 'rclcpp, which has no wheel',
