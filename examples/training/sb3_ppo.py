@@ -24,10 +24,14 @@ What is written is an ONNX file, which flies without torch. How far it comes is 
 docs/how-to/training_libraries.md.
 """
 
+from gymnasium.spaces import Box
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv
 import torch
-from turbulence_task import arguments, DISCOUNT, environments, ROLLOUT, train
+from turbulence_task import arguments, DISCOUNT, environments, REWARD, ROLLOUT, train
+
+# Beyond it each control is at its stop; Stable-Baselines3 wants a bound.
+MOST = 3.5
 
 
 class Vectors(VecEnv):
@@ -36,7 +40,8 @@ class Vectors(VecEnv):
     def __init__(self, envs):
         self._envs = envs
         super().__init__(
-            envs.num_envs, envs.single_observation_space, envs.single_action_space)
+            envs.num_envs, envs.single_observation_space,
+            Box(-MOST, MOST, envs.single_action_space.shape))
 
     def reset(self):
         """Begin, the first time by the seeds of PPO."""
@@ -52,7 +57,7 @@ class Vectors(VecEnv):
         """Fly on; what was last seen of an episode that is over is in its info."""
         rows, rewards, terminated, truncated, info = self._envs.step(self._actions)
         over = terminated | truncated
-        return rows, rewards, over, [{
+        return rows, REWARD * rewards, over, [{
             'terminal_observation': self._envs.features(info['final_obs'][place]),
             'TimeLimit.truncated': bool(truncated[place])} if over[place] else {}
             for place in range(self.num_envs)]

@@ -39,7 +39,7 @@ from skrl.memories.jax import RandomMemory
 from skrl.models.jax import DeterministicMixin, GaussianMixin, Model
 from skrl.resources.schedulers.jax import KLAdaptiveLR
 from skrl.trainers.jax import SequentialTrainer
-from turbulence_task import arguments, DISCOUNT, environments, ROLLOUT, train
+from turbulence_task import arguments, DISCOUNT, environments, REWARD, ROLLOUT, train
 
 
 class Policy(GaussianMixin, Model):
@@ -96,6 +96,7 @@ def main():
             rollouts=ROLLOUT, learning_epochs=8, mini_batches=4, discount_factor=DISCOUNT,
             learning_rate=1e-3, learning_rate_scheduler=KLAdaptiveLR,
             learning_rate_scheduler_kwargs={'kl_threshold': 0.01}, time_limit_bootstrap=True,
+            rewards_shaper=lambda reward, *_: REWARD * reward,
             experiment={'write_interval': 0, 'checkpoint_interval': 0}))
     trainer = SequentialTrainer(
         env=env, agents=agent, cfg={

@@ -38,12 +38,10 @@ FIELDS = (
 # Elevator, aileron, rudder and throttle near cruise, and how far a network's 1 is from there.
 CRUISE = np.array([0.0, 0.0, 0.0, 0.7])
 REACH = np.array([0.3, 0.3, 0.3, 0.5])
-# Beyond it each control is at its stop; Stable-Baselines3 wants a bound.
-MOST = 3.5
 FEATURES = 10
 # A decision each 0.1 s, a rollout of 6.4 s.
 FRAMES_PER_STEP, ROLLOUT = 6, 64
-# Of 50 steps at most 1 each: a value of about 1.
+# Of 50 steps at most 1 each: a value of about 1, if a reward counts so much.
 REWARD, DISCOUNT = 0.03, 0.98
 
 
@@ -69,14 +67,13 @@ def features(by, fields):
 
 
 class Scaled(gymnasium.vector.VectorWrapper):
-    """Environments that show features, take actions of about -1 to 1, and reward little."""
+    """Environments that show features, and take actions of about -1 to 1."""
 
     def __init__(self, envs):
         super().__init__(envs)
-        for name, most, size in (
-                ('observation', np.inf, FEATURES), ('action', MOST, len(CRUISE))):
-            setattr(self, f'single_{name}_space', Box(-most, most, (size,)))
-            setattr(self, f'{name}_space', Box(-most, most, (envs.num_envs, size)))
+        for name, size in (('observation', FEATURES), ('action', len(CRUISE))):
+            setattr(self, f'single_{name}_space', Box(-np.inf, np.inf, (size,)))
+            setattr(self, f'{name}_space', Box(-np.inf, np.inf, (envs.num_envs, size)))
 
     def reset(self, **given):
         """Begin."""
@@ -85,8 +82,8 @@ class Scaled(gymnasium.vector.VectorWrapper):
 
     def step(self, actions):
         """Fly on."""
-        rows, rewards, *others = self.env.step(CRUISE + REACH * actions)
-        return self.features(rows), REWARD * rewards, *others
+        rows, *others = self.env.step(CRUISE + REACH * actions)
+        return self.features(rows), *others
 
     def features(self, rows):
         """Return features of observations."""

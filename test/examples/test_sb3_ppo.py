@@ -17,13 +17,13 @@
 
 import argparse
 
-import gymnasium
 import numpy as np
 import pytest
 
 pytest.importorskip(
     'stable_baselines3', reason='PPO of Stable-Baselines3 needs it: make test-sb3')
 
+import gymnasium
 from ppo_examples import forward, train_and_fly
 import sb3_ppo
 from stable_baselines3 import PPO

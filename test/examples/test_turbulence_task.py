@@ -67,8 +67,4 @@ def test_networks_see_errors_and_command_around_cruise():
     seen, reward, *_ = one.step([0.03, 0.0, 0.0, 0.8])
     rows, rewards, *_ = envs.step(np.array([[0.0] * 4, [0.1, 0.0, 0.0, 0.2]]))
     assert rows[1].tolist() == envs.features(seen).tolist()
-    assert rewards[1] == pytest.approx(turbulence_task.REWARD * reward)
-    # At the bound every control is at its stop.
-    most = turbulence_task.MOST
-    assert (turbulence_task.CRUISE + turbulence_task.REACH * most >= 1.0).all()
-    assert (turbulence_task.CRUISE - turbulence_task.REACH * most <= [-1.0, -1.0, -1.0, 0.0]).all()
+    assert rewards[1] == pytest.approx(reward)
