@@ -251,8 +251,8 @@ def test_what_the_text_calls_exists():
         line.split(' = ')[0].strip() for line in (ROOT / 'setup.cfg').read_text().splitlines()
         if ' = xplane_bridge.' in line}
     targets = {
-        line.split(':')[0] for line in (ROOT / 'Makefile').read_text().splitlines()
-        if line and line[0].isalpha() and ':' in line}
+        target for line in (ROOT / 'Makefile').read_text().splitlines()
+        if line and line[0].isalpha() and ':' in line for target in line.split(':')[0].split()}
     for page in PAGES:
         for number, phrase in phrases(page):
             words = phrase.split()
