@@ -54,14 +54,15 @@ WRITERS = {
     'commands/verify.py': {'commands/verify.py', 'laboratory/verification/report.py'},
 }
 # Folders of campaigns are gone on with, if they are of the same plan, and their report is made of
-# what is in them. Copies of an aircraft and of a packed recording are temporary files.
+# what is in them. Copies of an aircraft, a script and a packed recording are temporary files.
 BY_DESIGN = {
     'laboratory/campaigns/table/folder.py', 'laboratory/campaigns/table/look.py',
     'laboratory/campaigns/report/report.py', 'laboratory/campaigns/report/paper.py',
     'laboratory/campaigns/engines/cluster.py', 'laboratory/campaigns/engines/isolated.py',
     'laboratory/campaigns/engines/worker.py',
     'commands/fly_task.py', 'laboratory/campaigns/table/table.py',
-    'laboratory/flights/recordings/files.py', 'simulation/aircraft/loading/inert.py'}
+    'laboratory/flights/recordings/files.py', 'simulation/aircraft/loading/inert.py',
+    'simulation/aircraft/runscript/scripted.py'}
 
 
 def test_every_program_that_writes_keeps_the_rule():
