@@ -529,9 +529,9 @@ class AutopilotNode(VehicleNode[Any]):
             return ''
         self._unheard += 1
         if self._unheard == _PATIENCE:
-            self.get_logger().warning(
+            self.warn('publishers', (
                 f'nobody publishes {topic}: there is no such aircraft, or its bridge has not been '
-                'started')
+                'started'))
         return f'nobody publishes {topic}'
 
 
