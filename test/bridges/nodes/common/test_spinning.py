@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The loop of every process: messages and timers take a short way, all else the executor's."""
+"""The loop of every process: messages take a short way, all else goes through the executor."""
 
 import pytest
 
@@ -112,28 +112,6 @@ def test_timers_have_their_turn_while_messages_never_end(ros):
         node.create_timer(0.005, tick)
 
     spun(ros, prepare)
-
-
-def test_timers_do_not_take_the_long_way_unless_they_are_coroutines(ros):
-    ticks, asynchronous = [], []
-
-    def prepare(node, stop, throw):
-        def tick():
-            ticks.append(len(ticks))
-            if len(ticks) == 100 and asynchronous:
-                stop.set_result(None)
-
-        async def tick_later():
-            asynchronous.append(len(ticks))
-            later.cancel()
-
-        node.create_timer(0.002, tick)
-        later = node.create_timer(0.01, tick_later)
-        # Due together with the others, and cancelled by the first of them.
-        never = node.create_timer(0.002, lambda: never.cancel())
-
-    assert spun(ros, prepare) < 50
-    assert len(asynchronous) == 1
 
 
 def test_a_subscription_made_while_spinning_is_heard(ros):

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 import inspect
 import time
@@ -50,11 +50,9 @@ def spin_until(executor: Any, stop: Any, pause: Callable[[], float] = _no_pause)
     future for each callback that it executes, and keeps them all: 260 bytes each, or 370 MB
     per hour for a recorder receiving 400 messages per second.
 
-    Messages are handed to their callbacks right here, and timers call theirs; all else is left to
-    the executor. For each message an rclpy executor makes a task and at least two new wait sets,
-    which costs several times as much as receiving it. For what is left to it all entities of all
-    its nodes are looked at again, and each node has a timer. As in the executor, callbacks run one
-    at a time, in this thread.
+    Messages are handed to their callbacks right here; all else is left to the executor. For each
+    message an rclpy executor makes a task and at least two new wait sets, which costs several
+    times as much as receiving it. As in the executor, callbacks run one at a time, in this thread.
 
     An executor built otherwise than those of the known distributions does all of it itself.
 
@@ -105,7 +103,6 @@ class _Entities:
         subscriptions, guards, timers, clients, services, self._waitables = map(usable, (
             'subscriptions', 'guards', 'timers', 'clients', 'services', 'waitables'))
         self._subscriptions = [(one, _takes_info(one.callback)) for one in subscriptions]
-        self._timers = [(one, _is_plain(one.callback)) for one in timers]
         self._node_guards = tuple(guards)
         # The executor triggers the first when there are new tasks or entities.
         for guard in (executor._guard, executor._sigint_gc):
@@ -134,11 +131,9 @@ class _Entities:
         wait_set = self._wait(self._all, self._handles, _FOR_EVER, self._waitables)
         if (now := time.monotonic()) < began + _BUSY:
             self._hurries_until = now + _LOOK
-        is_left = any(map(wait_set.get_ready_entities, ('client', 'service'))) or any(
+        is_left = any(map(wait_set.get_ready_entities, ('timer', 'client', 'service'))) or any(
             waitable.is_ready(wait_set) for waitable in self._waitables)
-        due = wait_set.get_ready_entities('timer')
-        is_left |= self._handle_ready(wait_set)
-        return self._call_timers(due) or is_left
+        return self._handle_ready(wait_set) or is_left
 
     def _wait(
         self, wait_set: Any, handles: Sequence[tuple[str, Sequence[Any]]], timeout_ns: int,
@@ -167,20 +162,6 @@ class _Entities:
             if subscription.handle.pointer in ready and _handle(subscription, takes_info):
                 self.is_behind = True
         return bool(guards)
-
-    def _call_timers(self, due: Collection[int]) -> bool:
-        """Let timers that are due call their callbacks; return whether one is left."""
-        is_left = False
-        for timer, is_plain in self._timers if due else ():
-            if timer.handle.pointer not in due:
-                continue
-            if not is_plain:
-                is_left = True
-            # Another callback may have cancelled it.
-            elif timer.handle.is_timer_ready():
-                timer.handle.call_timer()
-                timer.callback()
-        return is_left
 
 
 def _wait_set(executor: Any, count: NumberOfEntities) -> Any:
@@ -211,11 +192,6 @@ def handle_waiting(subscription: Any) -> bool:
     it, but which of two subscriptions is looked at first is a matter of microseconds.
     """
     return _handle(subscription, _takes_info(subscription.callback))
-
-
-def _is_plain(callback: Any) -> bool:
-    """Return whether a timer's callback takes nothing, and is no coroutine."""
-    return not (inspect.signature(callback).parameters or inspect.iscoroutinefunction(callback))
 
 
 def _takes_info(callback: Any) -> bool:
