@@ -100,7 +100,7 @@ test-here: $(BUILT) $(STUDIES)
 
 # See tools/test_sourced.sh. The two environments are created in parallel.
 test-sourced:
-	@echo 'All tests: a quarter of an hour on two cores; make test FAST=1 has those without ROS.'
+	@echo 'All tests: up to half an hour on two cores; make test FAST=1 has those without ROS.'
 	@$(MAKE) --no-print-directory -j2 $(STUDIES) $(SOURCED)
 	@tools/test_sourced.sh $(ROOT) $(PARALLEL)
 
