@@ -64,9 +64,11 @@ run=("$in_ros" "$optional" python3 -P -m pytest -m 'sim or slow or optional')
 # Each of several processes would compile all tests, which takes longer than importing them.
 [ -e "$PYTHONPYCACHEPREFIX/.tests" ] || "${run[@]}" --collect-only -qq >/dev/null || true
 mkdir -p "$PYTHONPYCACHEPREFIX" && touch "$PYTHONPYCACHEPREFIX/.tests"
-"${run[@]}" "$@" || failed=$?
+"${run[@]}" "$@" | tee "$sourced/optional.log" || failed=$?
 
 echo 'colcon test, with what package.xml declares:'
 wait "$declared" || failed=$?
 cat "$sourced/test.log"
+# At the end, as it may be far above, and a CI's page may show only the last lines.
+[ "$failed" = 0 ] || { echo 'Failed:' && grep -hoE '^(1: )?(FAILED|ERROR) .*' "$sourced/optional.log" "$sourced/test.log" || true; }
 exit "$failed"
