@@ -54,6 +54,8 @@ autodoc_member_order = 'bysource'
 html_theme = 'sphinx_rtd_theme'
 html_theme_options = {'navigation_depth': 2, 'titles_only': True}
 html_title = project
+html_static_path = ['_static']
+html_css_files = ['site.css']
 html_copy_source = False
 html_show_sourcelink = False
 
