@@ -54,7 +54,9 @@ autodoc_member_order = 'bysource'
 html_theme = 'sphinx_rtd_theme'
 html_theme_options = {'navigation_depth': 2, 'titles_only': True}
 html_title = project
-html_static_path = ['_static']
+# Below rosdoc2 all is in a folder docs/.
+html_static_path = [folder for folder in ('_static', 'docs/_static')
+                    if (Path(__file__).parent / folder).is_dir()]
 html_css_files = ['site.css']
 html_copy_source = False
 html_show_sourcelink = False
