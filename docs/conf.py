@@ -44,6 +44,8 @@ rosdoc2_settings = {'allow_other_extensions': True}
 # Pages link to one another's headings.
 myst_heading_anchors = 4
 highlight_language = 'text'
+# What a node says stands on the page as it says it.
+smartquotes = False
 
 # The API page needs none of what the package imports where it is used.
 autodoc_mock_imports = [
