@@ -29,7 +29,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv a
 	config/*.yaml resource/*) $(wildcard tools/*)
 TREE := $(shell find xplane_bridge -type f ! -name '*.pyc' | LC_ALL=C sort)
 
-.PHONY: build test test-fast test-here test-sourced test-python test-skrl test-sb3 demo experiment campaign train skrl sb3 export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
+.PHONY: build test test-fast test-here test-sourced test-python test-skrl test-sb3 demo experiment campaign train skrl sb3 docs export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
 	bench bench-page budgets lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -43,9 +43,10 @@ $(VENV): requirements/extras.txt $(wildcard requirements/$(WHEELS).txt) tools/ma
 
 # Installed when first used, so that the demo need not wait for them.
 STUDIES := $(ROOT)/venv/.studies
-$(STUDIES): requirements/studies.txt $(VENV)
-	@echo 'Installing what studies need into $(ROOT)/venv (once, some minutes) ...'
-	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile -r requirements/studies.txt
+$(STUDIES): requirements/studies.txt requirements/docs.txt $(VENV)
+	@echo 'Installing what studies and the site need into $(ROOT)/venv (once, some minutes) ...'
+	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile -r requirements/studies.txt \
+		-r requirements/docs.txt
 	@touch $@
 
 # Of those the one that LIVE=1 needs; it depends on nothing else.
@@ -146,6 +147,20 @@ $(ROOT)/skrl/.made $(ROOT)/sb3/.made: $(ROOT)/%/.made: requirements/%.txt
 	@$(ROOT)/$*/bin/pip install --quiet --disable-pip-version-check --no-compile -r $< \
 		-c requirements/extras.txt -c requirements/studies.txt \
 		gymnasium hypothesis jsbsim onnx onnxruntime pyserial pytest pytest-timeout PyYAML
+	@touch $@
+
+# The site, into build/docs/html, in an environment of its own: each warning is an error.
+DOCS := build/docs
+docs: $(DOCS)/venv/.made
+	@$(DOCS)/venv/bin/sphinx-build -W --keep-going -q -d $(DOCS)/doctrees docs $(DOCS)/html
+	@echo 'The site is $(DOCS)/html/index.html'
+
+$(DOCS)/venv/.made: requirements/docs.txt
+	@mkdir -p $(DOCS) && touch build/COLCON_IGNORE
+	@echo 'Installing what the site needs into $(DOCS)/venv (once) ...'
+	@python3 -m venv $(DOCS)/venv
+	@$(DOCS)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile -r $< \
+		-c requirements/extras.txt -c requirements/studies.txt numpy PyYAML
 	@touch $@
 
 # make export EXPORT_ARGS='flight.mcap --to parquet'
