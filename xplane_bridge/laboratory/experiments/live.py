@@ -23,15 +23,10 @@ map and its plots below its name. Their time is that of the flight, from when it
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import CancelledError
-from contextlib import suppress
 import math
 import re
-import secrets
 import struct
-import threading
 import time
 from typing import Any
 
@@ -49,6 +44,7 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.data import folder
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.common.units import DEGREE
+from xplane_bridge.laboratory.experiments.live_gate import hidden_address, LiveGate
 from xplane_bridge.laboratory.experiments.settings import Experiment
 from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.scenario.quantities import shown_unit, unit_of
@@ -220,155 +216,6 @@ def _frame(vehicle: str, name: str) -> str:
 def _colour(messages: Any, colour: tuple[float, float, float, float]) -> Any:
     red, green, blue, opacity = colour
     return messages.Color(r=red, g=green, b=blue, a=opacity)
-
-
-# The door of the live view: a WebSocket server behind it is reached by viewers only.
-#
-# Any page in a browser may open a WebSocket to this computer, and a browser says which page it is
-# (Origin). The Foxglove SDK does not look at that. So its server gets an address that nobody
-# guesses, and what comes to the port that everybody knows is passed on only for viewers.
-
-# Pages that are viewers: Foxglove's, Lichtblick's, and any from this computer. Not "null": a frame
-# of any page can be that.
-_VIEWERS = re.compile(
-    r'(https://([a-z0-9-]+\.)*foxglove\.dev|https://lichtblick-suite\.github\.io'
-    r'|https?://(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?|file://.*)', re.IGNORECASE)
-_LONGEST_HEAD = 8 * 1024
-# Seconds until the head is there, and connections at a time.
-_PATIENCE = 5.0
-# Seconds for what was said before the end.
-_FAREWELL = 1.0
-# Bytes of what was passed on that an expected text may have begun in.
-_TAIL = 64
-_MOST = 16
-_BLOCK = 64 * 1024
-_REFUSED = (b'HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n'
-            b'The live view is for viewers on this computer.\n')
-
-
-def hidden_address() -> str:
-    """Return a loopback address that nobody guesses."""
-    return '.'.join(map(str, (127, *(1 + secrets.randbelow(254) for _ in range(3)))))
-
-
-def is_viewer(head: bytes) -> bool:
-    """Return whether a request is of a viewer: without an Origin, or with that of one."""
-    origins = re.findall(rb'\r\norigin[ \t]*:[ \t]*([^\r\n]*?)[ \t]*(?=\r\n)', head, re.IGNORECASE)
-    return not origins or (
-        len(origins) == 1 and bool(_VIEWERS.fullmatch(origins[0].decode('latin-1'))))
-
-
-class LiveGate:
-    """Listens at a port of this computer, in a thread of its own. Raises OSError."""
-
-    def __init__(self, port: int, behind: tuple[str, int]) -> None:
-        self._behind = behind
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._expected: re.Pattern[bytes] | None = None
-        # Of each viewer, whether what is expected has been passed on to it.
-        self._passed: set[asyncio.Event] = set()
-        self._loop = asyncio.new_event_loop()
-        try:
-            self._server = self._loop.run_until_complete(
-                asyncio.start_server(self._take, '127.0.0.1', port, limit=_LONGEST_HEAD))
-        except (OSError, OverflowError):
-            self._loop.close()
-            raise
-        self.port: int = self._server.sockets[0].getsockname()[1]
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name='live gate', daemon=True)
-        self._thread.start()
-
-    def expect(self, text: re.Pattern[bytes]) -> None:
-        """Look from now on whether such a text, of 64 bytes at most, is passed to viewers."""
-        self._expected = text
-
-    def wait_passed(self) -> None:
-        """Wait until each viewer was passed what is expected, or a second has gone by."""
-        asyncio.run_coroutine_threadsafe(self._wait_passed(), self._loop).result()
-
-    async def _wait_passed(self) -> None:
-        waiting = [asyncio.ensure_future(one.wait()) for one in self._passed]
-        if waiting:
-            _, late = await asyncio.wait(waiting, timeout=_FAREWELL)
-            for one in late:
-                one.cancel()
-
-    def close(self) -> None:
-        """Close all connections; what is behind ends before, so that its last words arrive."""
-        with suppress(CancelledError):
-            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def _end(self) -> None:
-        self._server.close()
-        if tasks := [*self._tasks]:
-            await asyncio.wait(tasks, timeout=_FAREWELL)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            if len(self._tasks) <= _MOST:
-                await self._pass(reader, writer)
-        except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError,
-                asyncio.CancelledError):
-            # Whoever left, was too slow or said too much; or the view ends.
-            pass
-        finally:
-            self._tasks.discard(task)
-            writer.close()
-
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await asyncio.wait_for(reader.readuntil(b'\r\n\r\n'), _PATIENCE)
-        if not is_viewer(head):
-            writer.write(_REFUSED)
-            await writer.drain()
-            return
-        inner_reader, inner_writer = await asyncio.open_connection(*self._behind)
-        passed = asyncio.Event()
-        self._passed.add(passed)
-        try:
-            inner_writer.write(head)
-            ways = [asyncio.ensure_future(way) for way in (
-                _copy(reader, inner_writer),
-                _copy(inner_reader, writer, lambda data: self._look(data, passed)))]
-            try:
-                # Whoever ends it, ends both; but a viewer gets what was said before the end.
-                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-                if ways[0].done() and ways[0].exception() is not None:
-                    await asyncio.wait(ways[1:], timeout=_FAREWELL)
-            finally:
-                for way in ways:
-                    way.cancel()
-                await asyncio.gather(*ways, return_exceptions=True)
-        finally:
-            passed.set()
-            self._passed.discard(passed)
-            inner_writer.close()
-
-    def _look(self, data: bytes, passed: asyncio.Event) -> None:
-        if self._expected is not None and self._expected.search(data):
-            passed.set()
-
-
-async def _copy(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
-    look: Callable[[bytes], None] = lambda data: None,
-) -> None:
-    """Pass everything on, and show it to ``look``, with the end of what came before."""
-    before = b''
-    while data := await reader.read(_BLOCK):
-        writer.write(data)
-        await writer.drain()
-        look(before + data)
-        before = data[-_TAIL:]
 
 
 _HOST = '127.0.0.1'
