@@ -14,11 +14,12 @@
 
 
 """
-A flight shown live in Foxglove or Lichtblick, without ROS: the Foxglove SDK's WebSocket server.
+A flight shown live in a browser, Foxglove or Lichtblick: the Foxglove SDK's WebSocket server.
 
 Topics: /tf, /aircraft, /path, /target and /route for the 3D panel, /fix for the map, /state and
 /controls for plots, and /log. Of several aircraft the 3D panel has all, and each of them has its
-map and its plots below its name. Their time is that of the flight, from when it began.
+map and its plots below its name. Their time is that of the flight, from when it began. The page
+data/view/live.html, served at the same port, reads some of them, and /flight.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.common import optional
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.data import folder
+from xplane_bridge.common.text import printable
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.experiments.live_gate import hidden_address, LiveGate
@@ -83,6 +85,7 @@ class Scene:
             vehicle: channels.LocationFixChannel(
                 f'/{_frame(vehicle, "fix")}', context=context) for vehicle in vehicles}
         self._log = channels.LogChannel('/log', context=context)
+        self._flight = Channel('/flight', context=context)
         self._scenes = {
             topic: channels.SceneUpdateChannel(topic, context=context)
             for topic in ('/aircraft', '/path', '/target', '/route')}
@@ -101,6 +104,12 @@ class Scene:
         self._log.log(m.Log(
             timestamp=self._stamp(now), level=m.LogLevel.Info, message=text, name='experiment'),
             log_time=now)
+
+    def flight(self, duration: float, events: Sequence[tuple[float, str]], now: int) -> None:
+        """Show what is known of the whole flight (s): who comes later has not seen its events."""
+        self._flight.log({
+            'duration_s': duration if math.isfinite(duration) else None,
+            'events': [{'time_s': at, 'text': text} for at, text in events]}, log_time=now)
 
     def numbers(
         self, vehicle: str, topic: str, values: Mapping[str, float], now: int
@@ -224,6 +233,8 @@ _PACKAGE = 'foxglove-sdk'
 # connects later sees it then.
 _PERIOD = 1.0 / 30.0
 _SLOW_PERIOD = 1.0
+# Events that who comes later is shown, and characters of one.
+_MOST_EVENTS, _LONGEST_EVENT = 200, 1000
 # Positions of the path flown; when there are more, every second one goes.
 _LONGEST_PATH = 2000
 _SPACING = 5.0
@@ -250,9 +261,9 @@ class Live:
     """
     Serve a flight to viewers: ``begin``, then ``update`` as it goes on; ``say`` for its events.
 
-    ``vehicles`` are the names of those that fly together. ``address`` is what viewers open. Use as
-    a context manager. Raises ImportError without the Foxglove SDK, ValueError if the port cannot
-    be opened.
+    ``vehicles`` are the names of those that fly together. ``page`` is what a browser opens,
+    ``address`` what other viewers do. Use as a context manager. Raises ImportError without the
+    Foxglove SDK, ValueError if the port cannot be opened.
     """
 
     def __init__(self, port: int, name: str, vehicles: Sequence[str] = ('',)) -> None:
@@ -273,7 +284,8 @@ class Live:
                 name=name, host=(hidden := hidden_address()), port=0, context=context,
                 capabilities=[foxglove.Capability.Time])
             try:
-                self._gate = LiveGate(port, (hidden, self._server.port))
+                self._gate = LiveGate(
+                    port, (hidden, self._server.port), (folder('view') / 'live.html').read_bytes())
             except (OSError, OverflowError):
                 self._server.stop()
                 raise
@@ -281,7 +293,9 @@ class Live:
             raise ValueError(
                 f'port {port} cannot be opened for the live view ({error}): is another one '
                 'running, or foxglove_bridge? Choose another with --live PORT') from None
+        self.page = f'http://{_HOST}:{self._gate.port}'
         self.address = f'ws://{_HOST}:{self._gate.port}'
+        self._events: list[tuple[float, str]] = []
         self._duration = math.nan
         self._shown: list[_LiveVehicle] = []
         self._shown_at = self._slow_at = -math.inf
@@ -297,6 +311,7 @@ class Live:
             # A server that is stopped forgets what it has not sent: the end is shown once more,
             # each at a time of its own, and the last of these is waited for.
             end = self._now_ns + len(self._shown)
+            self._show_flight()
             self._gate.expect(re.compile(_DATA + re.escape(end.to_bytes(8, 'little')), re.DOTALL))
             for one in self._shown:
                 self._now_ns += 1
@@ -318,6 +333,12 @@ class Live:
     def say(self, text: str) -> None:
         """Log what happens."""
         self._scene.say(text, self._now_ns)
+        event = self._flown, printable(text, _LONGEST_EVENT)
+        self._events = [*self._events[1 - _MOST_EVENTS:], event]
+        self._show_flight()
+
+    def _show_flight(self) -> None:
+        self._scene.flight(self._duration, self._events, self._now_ns)
 
     def update(self, progress: float) -> None:
         """Show the newest state; ``progress`` is 0..1 of the flight."""
@@ -333,6 +354,7 @@ class Live:
         placed = [one.show(self._flown, self._now_ns, slowly) for one in self._shown]
         if all(placed) and slowly:
             self._slow_at = now
+            self._show_flight()
 
 
 class _Origin:
@@ -443,8 +465,8 @@ class _LiveVehicle:
 def served(experiment: Experiment) -> Live:
     """Start the live view of an experiment, and say where it is."""
     live = Live(experiment.live, experiment.title, [*experiment.order.of_vehicles()])
-    print(f'live at {live.address}: open it in Foxglove or Lichtblick, with the layout '
-          f'{folder("view") / "foxglove_live.json"}', flush=True)
+    print(f'live at {live.page}: open it in a browser (Foxglove and PlotJuggler: {live.address})',
+          flush=True)
     return live
 
 

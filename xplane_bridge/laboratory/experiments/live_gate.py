@@ -15,6 +15,9 @@
 """
 The door of the live view: a WebSocket server behind it is reached by viewers only.
 
+A request for no WebSocket gets the page that shows the flight, or a refusal. The page is in
+memory: no file is opened by a name of a request.
+
 Any page in a browser may open a WebSocket to this computer, and a browser says which page it is
 (Origin). The Foxglove SDK does not look at that. So its server gets an address that nobody
 guesses, and what comes to the port that everybody knows is passed on only for viewers.
@@ -44,8 +47,14 @@ _FAREWELL = 1.0
 _TAIL = 64
 _MOST = 16
 _BLOCK = 64 * 1024
-_REFUSED = (b'HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n'
-            b'The live view is for viewers on this computer.\n')
+_UPGRADE = re.compile(rb'\r\nupgrade[ \t]*:[ \t]*websocket[ \t]*\r\n', re.IGNORECASE)
+_REQUEST = re.compile(rb'([A-Z]{1,16}) (/[!-~]*) HTTP/1\.[01]')
+# What the page may do: run its own script, and connect to this computer. 'self' is of HTTP only
+# in some browsers, and a forwarded port is another one.
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "connect-src 'self' ws://localhost:* ws://127.0.0.1:*; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'")
 
 
 def hidden_address() -> str:
@@ -60,11 +69,37 @@ def is_viewer(head: bytes) -> bool:
         len(origins) == 1 and bool(_VIEWERS.fullmatch(origins[0].decode('latin-1'))))
 
 
-class LiveGate:
-    """Listens at a port of this computer, in a thread of its own. Raises OSError."""
+def answer(head: bytes, page: bytes) -> bytes:
+    """Return what a request gets that wants no WebSocket: the page, or why not."""
+    if not is_viewer(head):
+        return _response('403 Forbidden', b'The live view is for viewers on this computer.\n')
+    request = _REQUEST.fullmatch(head.partition(b'\r\n')[0])
+    if request is None:
+        return _response('400 Bad Request', b'This is no request of HTTP/1.1.\n')
+    method, target = request.groups()
+    if method != b'GET':
+        return _response('405 Method Not Allowed', b'There is nothing but GET.\n', 'Allow: GET')
+    if target.partition(b'?')[0] != b'/':
+        return _response('404 Not Found', b'There is one page, at /.\n')
+    return _response('200 OK', page, f'Content-Security-Policy: {_POLICY}', kind='text/html')
 
-    def __init__(self, port: int, behind: tuple[str, int]) -> None:
-        self._behind = behind
+
+def _response(status: str, body: bytes, *more: str, kind: str = 'text/plain') -> bytes:
+    return '\r\n'.join((
+        f'HTTP/1.1 {status}', f'Content-Type: {kind}; charset=utf-8',
+        f'Content-Length: {len(body)}', 'Cache-Control: no-store',
+        'X-Content-Type-Options: nosniff', 'Connection: close', *more, '', '')).encode() + body
+
+
+class LiveGate:
+    """
+    Listens at a port of this computer, in a thread of its own. Raises OSError.
+
+    ``behind`` is the WebSocket server, and ``page`` what browsers get.
+    """
+
+    def __init__(self, port: int, behind: tuple[str, int], page: bytes) -> None:
+        self._behind, self._page = behind, page
         self._tasks: set[asyncio.Task[None]] = set()
         self._expected: re.Pattern[bytes] | None = None
         # Of each viewer, whether what is expected has been passed on to it.
@@ -129,9 +164,8 @@ class LiveGate:
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await asyncio.wait_for(reader.readuntil(b'\r\n\r\n'), _PATIENCE)
-        if not is_viewer(head):
-            writer.write(_REFUSED)
-            await writer.drain()
+        if not _UPGRADE.search(head) or not is_viewer(head):
+            await self._answer(head, writer)
             return
         inner_reader, inner_writer = await asyncio.open_connection(*self._behind)
         passed = asyncio.Event()
@@ -154,6 +188,15 @@ class LiveGate:
             passed.set()
             self._passed.discard(passed)
             inner_writer.close()
+
+    async def _answer(self, head: bytes, writer: asyncio.StreamWriter) -> None:
+        # All of it is gone before this connection counts no more; who does not read is left.
+        writer.transport.set_write_buffer_limits(high=0)
+        writer.write(answer(head, self._page))
+        try:
+            await asyncio.wait_for(writer.drain(), _PATIENCE)
+        except TimeoutError:
+            writer.transport.abort()
 
     def _look(self, data: bytes, passed: asyncio.Event) -> None:
         if self._expected is not None and self._expected.search(data):
