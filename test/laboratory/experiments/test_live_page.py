@@ -170,6 +170,10 @@ def test_a_browser_shows_a_flight_of_two(browser):
         assert (x - x0, y - y0) == pytest.approx((east, north), abs=0.05)
     browser.wait('!flight.open')
     assert browser.find('byId("status").textContent') == 'flight over'
+    # The page finds the next flight by itself.
+    with Live(int(live.page.rpartition(':')[2]), 'the next'):
+        browser.wait('byId("title").textContent === "the next"')
+        browser.wait('byId("status").textContent === "waiting for the flight"')
     assert not [one for one in browser.problems if 'WebSocket' not in json.dumps(one)]
 
 

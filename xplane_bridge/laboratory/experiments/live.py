@@ -105,10 +105,12 @@ class Scene:
             timestamp=self._stamp(now), level=m.LogLevel.Info, message=text, name='experiment'),
             log_time=now)
 
-    def flight(self, duration: float, events: Sequence[tuple[float, str]], now: int) -> None:
+    def flight(
+        self, duration: float, events: Sequence[tuple[float, str]], is_over: bool, now: int
+    ) -> None:
         """Show what is known of the whole flight (s): who comes later has not seen its events."""
         self._flight.log({
-            'duration_s': duration if math.isfinite(duration) else None,
+            'duration_s': duration if math.isfinite(duration) else None, 'is_over': is_over,
             'events': [{'time_s': at, 'text': text} for at, text in events]}, log_time=now)
 
     def numbers(
@@ -311,7 +313,7 @@ class Live:
             # A server that is stopped forgets what it has not sent: the end is shown once more,
             # each at a time of its own, and the last of these is waited for.
             end = self._now_ns + len(self._shown)
-            self._show_flight()
+            self._show_flight(is_over=True)
             self._gate.expect(re.compile(_DATA + re.escape(end.to_bytes(8, 'little')), re.DOTALL))
             for one in self._shown:
                 self._now_ns += 1
@@ -337,8 +339,8 @@ class Live:
         self._events = [*self._events[1 - _MOST_EVENTS:], event]
         self._show_flight()
 
-    def _show_flight(self) -> None:
-        self._scene.flight(self._duration, self._events, self._now_ns)
+    def _show_flight(self, is_over: bool = False) -> None:
+        self._scene.flight(self._duration, self._events, is_over, self._now_ns)
 
     def update(self, progress: float) -> None:
         """Show the newest state; ``progress`` is 0..1 of the flight."""
