@@ -27,6 +27,8 @@ from xplane_bridge.laboratory.experiments import live_gate
 from xplane_bridge.laboratory.experiments.live_gate import answer, LiveGate
 
 PAGE = b'<!DOCTYPE html><title>a page</title>'
+# More than the kernel takes.
+LARGE = bytes(8 * 2**20)
 UPGRADE = (b'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'
            b'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n')
 
@@ -104,8 +106,12 @@ def test_a_websocket_is_passed_on(behind):
 
 
 def test_a_seventeenth_connection_is_closed_until_another_one_leaves(behind):
-    with closing(LiveGate(0, behind.getsockname(), PAGE)) as gate:
+    with closing(LiveGate(0, behind.getsockname(), LARGE)) as gate:
         idle = [connect(gate) for _ in range(16)]
+        # Half of them ask, but read no more than the beginning.
+        for one in idle[:8]:
+            one.sendall(b'GET / HTTP/1.1\r\n\r\n')
+            assert one.recv(1) == b'H'
         assert asked(gate, b'GET / HTTP/1.1\r\n\r\n') == b''
         idle.pop().close()
         answered(gate)
@@ -115,8 +121,7 @@ def test_a_seventeenth_connection_is_closed_until_another_one_leaves(behind):
 
 def test_browsers_that_do_not_read_are_left(behind, monkeypatch):
     monkeypatch.setattr(live_gate, '_PATIENCE', 0.1)
-    # More than the kernel takes.
-    with closing(LiveGate(0, behind.getsockname(), bytes(8 * 2**20))) as gate:
+    with closing(LiveGate(0, behind.getsockname(), LARGE)) as gate:
         slow = [connect(gate) for _ in range(16)]
         for one in slow:
             one.sendall(b'GET / HTTP/1.1\r\n\r\n')

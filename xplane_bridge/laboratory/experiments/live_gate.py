@@ -190,11 +190,11 @@ class LiveGate:
             inner_writer.close()
 
     async def _answer(self, head: bytes, writer: asyncio.StreamWriter) -> None:
-        # All of it is gone before this connection counts no more; who does not read is left.
-        writer.transport.set_write_buffer_limits(high=0)
         writer.write(answer(head, self._page))
+        writer.close()
+        # All of it is gone before this connection counts no more; who does not read is left.
         try:
-            await asyncio.wait_for(writer.drain(), _PATIENCE)
+            await asyncio.wait_for(writer.wait_closed(), _PATIENCE)
         except TimeoutError:
             writer.transport.abort()
 
