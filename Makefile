@@ -110,7 +110,7 @@ PYTHON ?= python3
 test-python:
 	@tools/test_python.sh $(PYTHON) $(PARALLEL)
 
-# make demo [LIVE=1]: LIVE=1 shows it in Foxglove or Lichtblick, see docs/how-to/live.md.
+# make demo [LIVE=1]: LIVE=1 shows it in a browser, see docs/how-to/live.md.
 demo: $(BUILT) $(if $(LIVE),$(LIVE_VIEW))
 	@$(RUN) $(EXECUTABLES)/demo $(if $(LIVE),--live) $(DEMO_ARGS)
 

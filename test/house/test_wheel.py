@@ -84,7 +84,7 @@ def test_the_wheel_has_all_code_and_data_and_one_script(wheel):
     assert {f'xplane_bridge/data/{name}' for name in (
         'scenarios/steps.yaml', 'campaigns/turbulence.yaml', 'policies/turbulence.onnx',
         'gains/T37.yaml', 'sensors/tactical.yaml', 'aircraft/navion/Engines/constant_thrust.xml',
-        'view/aircraft.urdf', 'geoid/egm96.npz')} <= names
+        'view/aircraft.urdf', 'view/live.html', 'geoid/egm96.npz')} <= names
     files = {path.relative_to(ROOT).as_posix() for path in (ROOT / 'xplane_bridge').rglob('*')
              if path.is_file() and path.suffix != '.pyc'}
     # In the sources a link to where ROS has them.

@@ -149,5 +149,5 @@ def add_live_option(parser: ArgumentParser) -> None:
     """Add the option for the live view."""
     parser.add_argument(
         '--live', nargs='?', type=peer_port, const=LIVE_PORT, default=0, metavar='PORT',
-        help='show the flight live in Foxglove or Lichtblick, at ws://127.0.0.1:PORT '
+        help='show the flight live in a browser, at http://127.0.0.1:PORT '
         f'({LIVE_PORT}); docs/how-to/live.md')

@@ -27,6 +27,7 @@ from contextlib import suppress
 import json
 import math
 from pathlib import Path
+import re
 import socket
 import struct
 import sys
@@ -79,7 +80,7 @@ criteria:
 class Viewer:
     """A client that subscribes to all that is advertised, and decodes it."""
 
-    def __init__(self, address, topics=9):
+    def __init__(self, address, topics=10):
         self.expected = topics
         self.opened = []
         self.topics = {}
@@ -87,6 +88,8 @@ class Viewer:
         self.heard = defaultdict(list)
         self.times = []
         self.subscribed = threading.Event()
+        # The end of what is said to all.
+        self.said = threading.Event()
         self.thread = threading.Thread(target=lambda: asyncio.run(self._read(address)))
         self.thread.start()
 
@@ -113,11 +116,15 @@ class Viewer:
         elif message[0] == DATA:
             number, stamp = struct.unpack_from('<IQ', message, 1)
             topic, decode = self.topics[number]
-            self.heard[topic].append((stamp, decode(message[13:])))
+            self.heard[topic].append((stamp, decoded := decode(message[13:])))
+            if topic == '/log' and decoded.message == 'the end':
+                self.said.set()
 
 
 def decoder(channel):
     """Return the function that decodes a channel's messages, from the schema it came with."""
+    if channel['encoding'] == 'json':
+        return json.loads
     if channel['encoding'] == 'cdr':
         assert channel['schemaEncoding'] == 'ros2msg'
         name, store = channel['schemaName'], get_typestore(Stores.EMPTY)
@@ -155,7 +162,7 @@ def test_a_viewer_sees_the_aircraft_its_path_its_target_and_its_numbers(tmp_path
     heard = {topic: [message for _, message in messages]
              for topic, messages in viewer.heard.items()}
     assert set(heard) == {'/tf', '/fix', '/log', '/aircraft', '/path', '/target', '/state',
-                          '/controls'}
+                          '/controls', '/flight'}
     # Its time is that of the flight, and goes on.
     stamps = [stamp for stamp, _ in viewer.heard['/state']]
     assert stamps == sorted(stamps)
@@ -166,16 +173,20 @@ def test_a_viewer_sees_the_aircraft_its_path_its_target_and_its_numbers(tmp_path
     last, vehicle = states[-1], flight.vehicle
     assert last['flight_time_s'] == 8.0
     assert last['target_altitude_m'] == vehicle.last('target_altitude')
-    assert states[0]['altitude_m'] == pytest.approx(
-        flight.history().series['altitude'].values[0], abs=1.0)
+    began = flight.history().series['altitude'].values[0]
+    assert states[0]['altitude_m'] == pytest.approx(began, abs=1.0)
     assert 85.0 < last['heading_deg'] < 95.0
     assert {'elevator', 'throttle'} <= set(heard['/controls'][-1])
     # Before it is engaged there is no target. A sum of twelve frames is a bit less than 0.2 s.
     assert all(math.isnan(state['target_altitude_m'])
                for state in states if state['flight_time_s'] < 0.19)
     assert any('engage' in log.message for log in heard['/log'])
-    is_in_place(heard, states)
+    last = heard['/flight'][-1]
+    assert last['duration_s'] == 8.0
+    assert [event['text'] for event in last['events']] == [log.message for log in heard['/log']]
+    is_in_place(heard, states[-1], began)
     plotjuggler_plots(viewer)
+    page_reads(viewer)
 
 
 def test_a_viewer_sees_all_aircraft_of_a_fleet_where_they_are(tmp_path):
@@ -186,7 +197,7 @@ def test_a_viewer_sees_all_aircraft_of_a_fleet_where_they_are(tmp_path):
         'criteria': [{'separation': 'all', 'at_least': 30.0}]}
     order = Order(scenario.parse('two', content))
     with Live(0, 'two', [*order.of_vehicles()]) as live:
-        viewer = Viewer(live.address, topics=12)
+        viewer = Viewer(live.address, topics=13)
         assert viewer.subscribed.wait(30.0)
         view = LiveView(live, pace=8.0)
         flight = open_flight(order, view)
@@ -234,10 +245,48 @@ def plotjuggler_plots(viewer):
         assert int(split.get('count')) == len(split) == len(split.get('sizes').split(';'))
 
 
+def page_reads(viewer):
+    """Check that the page for browsers reads what is served, by its numbers and names."""
+    page = (ROOT / 'xplane_bridge/data/view/live.html').read_text()
+    served = {}
+    for channel in viewer.channels.values():
+        if channel['encoding'] == 'protobuf':
+            files = descriptor_pb2.FileDescriptorSet.FromString(
+                base64.b64decode(channel['schema']))
+            served |= {message.name: {field.name: field.number for field in message.field}
+                       for file in files.file for message in file.message_type}
+    read = json.loads(re.search(r'const FIELDS = (\{.*?\n\});', page, re.DOTALL)[1])
+    assert len(read) > 5
+    for name, fields in read.items():
+        assert fields.items() <= served[name].items()
+    for topic in 'state', 'controls':
+        names = {*re.findall(rf'\b{topic}\.(\w+)', page)} - {'climb_m_s'}
+        assert len(names) > 5
+        assert names <= viewer.heard[f'/{topic}'][-1][1].keys()
+
+
+def test_a_viewer_that_does_not_read_stalls_neither_the_flight_nor_another_one():
+    with Live(0, 'a flight') as live, socket.socket() as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.connect(('127.0.0.1', int(live.address.rpartition(':')[2])))
+        slow.sendall(handshake('') + masked(json.dumps({'op': 'subscribe', 'subscriptions': [
+            {'id': number, 'channelId': number} for number in range(1, 50)]})))
+        viewer = Viewer(live.address)
+        assert viewer.subscribed.wait(30.0)
+        # More than all that lies between them can keep.
+        for _ in range(200):
+            live.say('x' * 100_000)
+        live.say('the end')
+        assert viewer.said.wait(30.0)
+    viewer.thread.join(30.0)
+
+
 def test_a_viewer_sees_the_end_of_a_flight_however_much_was_shown_before(tmp_path):
     path = tmp_path / 'flight.yaml'
     path.write_text(FLIGHT)
     with Live(0, 'a flight') as live:
+        for number in range(300):
+            live.say(f'before anybody looked {number}')
         viewer = Viewer(live.address)
         assert viewer.subscribed.wait(30.0)
         with open_flight(Order(scenario.load(str(path))), LiveView(live)) as flight:
@@ -248,16 +297,19 @@ def test_a_viewer_sees_the_end_of_a_flight_however_much_was_shown_before(tmp_pat
         live.say('the end')
     viewer.thread.join(30.0)
     assert viewer.heard['/log'][-1][1].message == 'the end'
+    assert [flight['is_over'] for _, flight in viewer.heard['/flight'][-2:]] == [False, True]
+    events = [event['text'] for event in viewer.heard['/flight'][-1][1]['events']]
+    assert (len(events), events[-1]) == (200, 'the end')
+    assert 'before anybody looked 299' in events
 
 
-def is_in_place(heard, states):
-    """Compare the scene with the numbers."""
+def is_in_place(heard, state, began):
+    """Compare the scene with the numbers, and with the altitude where the flight began."""
     moved = {one.child_frame_id: one for one in heard['/tf'][-1].transforms}
     body = moved['base_link']
     assert (body.parent_frame_id, moved['elevator'].parent_frame_id) == ('odom', 'base_link')
-    state = states[-1]
     assert body.translation.x == pytest.approx(state['east_m'])
-    assert body.translation.z == pytest.approx(state['altitude_m'] - states[0]['altitude_m'])
+    assert body.translation.z == pytest.approx(state['altitude_m'] - began, abs=0.01)
     # It climbs to the east: its nose, (1, 0, 0) in the body, points there and up.
     q = body.rotation
     nose = (1 - 2 * (q.y**2 + q.z**2), 2 * (q.x * q.y + q.w * q.z), 2 * (q.x * q.z - q.w * q.y))
@@ -278,8 +330,7 @@ def is_in_place(heard, states):
     assert len(path) > 20
     arrow = heard['/target'][-1].entities[0].arrows[0].pose.position
     assert arrow.x == pytest.approx(body.translation.x + 100.0, abs=1.0)
-    assert arrow.z == pytest.approx(
-        state['target_altitude_m'] - states[0]['altitude_m'], abs=1e-6)
+    assert arrow.z == pytest.approx(state['target_altitude_m'] - began, abs=0.01)
 
 
 def refused(capsys, *arguments):
@@ -304,6 +355,20 @@ def test_what_is_wrong_with_a_live_view_is_said(tmp_path, capsys, monkeypatch):
     assert 'the live view needs the Python package foxglove-sdk' in refused(capsys, '--live')
 
 
+def handshake(origin):
+    """Return how a page asks for the WebSocket; '' is no page."""
+    return '\r\n'.join((
+        'GET / HTTP/1.1', 'Host: 127.0.0.1', 'Upgrade: websocket', 'Connection: Upgrade',
+        'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+        'Sec-WebSocket-Protocol: foxglove.sdk.v1',
+        *([f'Origin: {origin}'] if origin else []), '', '')).encode()
+
+
+def masked(text):
+    """Return a WebSocket's frame of a client: a text of 126 to 65535 bytes, masked with zeros."""
+    return struct.pack('>BBHI', 0x81, 0x80 | 126, len(text), 0) + text.encode()
+
+
 @pytest.mark.parametrize(('origin', 'status'), [
     ('https://evil.example', 403), ('null', 403), ('http://127.0.0.1.evil.example', 403),
     ('https://foxglove.dev.evil.example', 403), ('http://evil.example:8765', 403),
@@ -313,12 +378,7 @@ def test_pages_that_are_no_viewers_are_refused(origin, status):
     with Live(0, 'a flight') as live:
         address = '127.0.0.1', int(live.address.rpartition(':')[2])
         with socket.create_connection(address, timeout=30.0) as viewer:
-            viewer.sendall('\r\n'.join((
-                'GET / HTTP/1.1', f'Host: {address[0]}:{address[1]}', 'Upgrade: websocket',
-                'Connection: Upgrade', 'Sec-WebSocket-Version: 13',
-                'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
-                'Sec-WebSocket-Protocol: foxglove.sdk.v1',
-                *([f'Origin: {origin}'] if origin else []), '', '')).encode())
+            viewer.sendall(handshake(origin))
             assert viewer.recv(1000).startswith(f'HTTP/1.1 {status} '.encode())
 
 

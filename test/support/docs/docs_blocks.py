@@ -58,7 +58,7 @@ NEEDS = {
     'skrl': 'the package skrl with JAX; make test-skrl runs the script',
     'sb3': 'the package stable-baselines3 with torch; make test-sb3 runs the script',
     'desktop': 'a screen',
-    'viewer': 'Foxglove or Lichtblick; test_live.py connects another client',
+    'viewer': 'somebody who watches; test_live.py connects a client',
     'cpp': 'rclcpp, which has no wheel',
     'maintainer': 'the rights of a maintainer',
     'recording': 'a recording, which the experiment before it leaves',

@@ -14,24 +14,20 @@
 
 
 """
-A flight shown live in Foxglove or Lichtblick, without ROS: the Foxglove SDK's WebSocket server.
+A flight shown live in a browser, Foxglove or Lichtblick: the Foxglove SDK's WebSocket server.
 
 Topics: /tf, /aircraft, /path, /target and /route for the 3D panel, /fix for the map, /state and
 /controls for plots, and /log. Of several aircraft the 3D panel has all, and each of them has its
-map and its plots below its name. Their time is that of the flight, from when it began.
+map and its plots below its name. Their time is that of the flight, from when it began. The page
+data/view/live.html, served at the same port, reads some of them, and /flight.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import CancelledError
-from contextlib import suppress
 import math
 import re
-import secrets
 import struct
-import threading
 import time
 from typing import Any
 
@@ -47,8 +43,10 @@ from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.common import optional
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.data import folder
+from xplane_bridge.common.text import printable
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.common.units import DEGREE
+from xplane_bridge.laboratory.experiments.live_gate import hidden_address, LiveGate
 from xplane_bridge.laboratory.experiments.settings import Experiment
 from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.scenario.quantities import shown_unit, unit_of
@@ -87,6 +85,7 @@ class Scene:
             vehicle: channels.LocationFixChannel(
                 f'/{_frame(vehicle, "fix")}', context=context) for vehicle in vehicles}
         self._log = channels.LogChannel('/log', context=context)
+        self._flight = Channel('/flight', context=context)
         self._scenes = {
             topic: channels.SceneUpdateChannel(topic, context=context)
             for topic in ('/aircraft', '/path', '/target', '/route')}
@@ -105,6 +104,14 @@ class Scene:
         self._log.log(m.Log(
             timestamp=self._stamp(now), level=m.LogLevel.Info, message=text, name='experiment'),
             log_time=now)
+
+    def flight(
+        self, duration: float, events: Sequence[tuple[float, str]], is_over: bool, now: int
+    ) -> None:
+        """Show what is known of the whole flight (s): who comes later has not seen its events."""
+        self._flight.log({
+            'duration_s': duration if math.isfinite(duration) else None, 'is_over': is_over,
+            'events': [{'time_s': at, 'text': text} for at, text in events]}, log_time=now)
 
     def numbers(
         self, vehicle: str, topic: str, values: Mapping[str, float], now: int
@@ -222,161 +229,14 @@ def _colour(messages: Any, colour: tuple[float, float, float, float]) -> Any:
     return messages.Color(r=red, g=green, b=blue, a=opacity)
 
 
-# The door of the live view: a WebSocket server behind it is reached by viewers only.
-#
-# Any page in a browser may open a WebSocket to this computer, and a browser says which page it is
-# (Origin). The Foxglove SDK does not look at that. So its server gets an address that nobody
-# guesses, and what comes to the port that everybody knows is passed on only for viewers.
-
-# Pages that are viewers: Foxglove's, Lichtblick's, and any from this computer. Not "null": a frame
-# of any page can be that.
-_VIEWERS = re.compile(
-    r'(https://([a-z0-9-]+\.)*foxglove\.dev|https://lichtblick-suite\.github\.io'
-    r'|https?://(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?|file://.*)', re.IGNORECASE)
-_LONGEST_HEAD = 8 * 1024
-# Seconds until the head is there, and connections at a time.
-_PATIENCE = 5.0
-# Seconds for what was said before the end.
-_FAREWELL = 1.0
-# Bytes of what was passed on that an expected text may have begun in.
-_TAIL = 64
-_MOST = 16
-_BLOCK = 64 * 1024
-_REFUSED = (b'HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n'
-            b'The live view is for viewers on this computer.\n')
-
-
-def hidden_address() -> str:
-    """Return a loopback address that nobody guesses."""
-    return '.'.join(map(str, (127, *(1 + secrets.randbelow(254) for _ in range(3)))))
-
-
-def is_viewer(head: bytes) -> bool:
-    """Return whether a request is of a viewer: without an Origin, or with that of one."""
-    origins = re.findall(rb'\r\norigin[ \t]*:[ \t]*([^\r\n]*?)[ \t]*(?=\r\n)', head, re.IGNORECASE)
-    return not origins or (
-        len(origins) == 1 and bool(_VIEWERS.fullmatch(origins[0].decode('latin-1'))))
-
-
-class LiveGate:
-    """Listens at a port of this computer, in a thread of its own. Raises OSError."""
-
-    def __init__(self, port: int, behind: tuple[str, int]) -> None:
-        self._behind = behind
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._expected: re.Pattern[bytes] | None = None
-        # Of each viewer, whether what is expected has been passed on to it.
-        self._passed: set[asyncio.Event] = set()
-        self._loop = asyncio.new_event_loop()
-        try:
-            self._server = self._loop.run_until_complete(
-                asyncio.start_server(self._take, '127.0.0.1', port, limit=_LONGEST_HEAD))
-        except (OSError, OverflowError):
-            self._loop.close()
-            raise
-        self.port: int = self._server.sockets[0].getsockname()[1]
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name='live gate', daemon=True)
-        self._thread.start()
-
-    def expect(self, text: re.Pattern[bytes]) -> None:
-        """Look from now on whether such a text, of 64 bytes at most, is passed to viewers."""
-        self._expected = text
-
-    def wait_passed(self) -> None:
-        """Wait until each viewer was passed what is expected, or a second has gone by."""
-        asyncio.run_coroutine_threadsafe(self._wait_passed(), self._loop).result()
-
-    async def _wait_passed(self) -> None:
-        waiting = [asyncio.ensure_future(one.wait()) for one in self._passed]
-        if waiting:
-            _, late = await asyncio.wait(waiting, timeout=_FAREWELL)
-            for one in late:
-                one.cancel()
-
-    def close(self) -> None:
-        """Close all connections; what is behind ends before, so that its last words arrive."""
-        with suppress(CancelledError):
-            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def _end(self) -> None:
-        self._server.close()
-        if tasks := [*self._tasks]:
-            await asyncio.wait(tasks, timeout=_FAREWELL)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            if len(self._tasks) <= _MOST:
-                await self._pass(reader, writer)
-        except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError,
-                asyncio.CancelledError):
-            # Whoever left, was too slow or said too much; or the view ends.
-            pass
-        finally:
-            self._tasks.discard(task)
-            writer.close()
-
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await asyncio.wait_for(reader.readuntil(b'\r\n\r\n'), _PATIENCE)
-        if not is_viewer(head):
-            writer.write(_REFUSED)
-            await writer.drain()
-            return
-        inner_reader, inner_writer = await asyncio.open_connection(*self._behind)
-        passed = asyncio.Event()
-        self._passed.add(passed)
-        try:
-            inner_writer.write(head)
-            ways = [asyncio.ensure_future(way) for way in (
-                _copy(reader, inner_writer),
-                _copy(inner_reader, writer, lambda data: self._look(data, passed)))]
-            try:
-                # Whoever ends it, ends both; but a viewer gets what was said before the end.
-                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-                if ways[0].done() and ways[0].exception() is not None:
-                    await asyncio.wait(ways[1:], timeout=_FAREWELL)
-            finally:
-                for way in ways:
-                    way.cancel()
-                await asyncio.gather(*ways, return_exceptions=True)
-        finally:
-            passed.set()
-            self._passed.discard(passed)
-            inner_writer.close()
-
-    def _look(self, data: bytes, passed: asyncio.Event) -> None:
-        if self._expected is not None and self._expected.search(data):
-            passed.set()
-
-
-async def _copy(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
-    look: Callable[[bytes], None] = lambda data: None,
-) -> None:
-    """Pass everything on, and show it to ``look``, with the end of what came before."""
-    before = b''
-    while data := await reader.read(_BLOCK):
-        writer.write(data)
-        await writer.drain()
-        look(before + data)
-        before = data[-_TAIL:]
-
-
 _HOST = '127.0.0.1'
 _PACKAGE = 'foxglove-sdk'
 # Seconds of real time between two states, and between two drawings of what changes slowly: who
 # connects later sees it then.
 _PERIOD = 1.0 / 30.0
 _SLOW_PERIOD = 1.0
+# Events that who comes later is shown, and characters of one.
+_MOST_EVENTS, _LONGEST_EVENT = 200, 1000
 # Positions of the path flown; when there are more, every second one goes.
 _LONGEST_PATH = 2000
 _SPACING = 5.0
@@ -403,9 +263,9 @@ class Live:
     """
     Serve a flight to viewers: ``begin``, then ``update`` as it goes on; ``say`` for its events.
 
-    ``vehicles`` are the names of those that fly together. ``address`` is what viewers open. Use as
-    a context manager. Raises ImportError without the Foxglove SDK, ValueError if the port cannot
-    be opened.
+    ``vehicles`` are the names of those that fly together. ``page`` is what a browser opens,
+    ``address`` what other viewers do. Use as a context manager. Raises ImportError without the
+    Foxglove SDK, ValueError if the port cannot be opened.
     """
 
     def __init__(self, port: int, name: str, vehicles: Sequence[str] = ('',)) -> None:
@@ -426,7 +286,8 @@ class Live:
                 name=name, host=(hidden := hidden_address()), port=0, context=context,
                 capabilities=[foxglove.Capability.Time])
             try:
-                self._gate = LiveGate(port, (hidden, self._server.port))
+                self._gate = LiveGate(
+                    port, (hidden, self._server.port), (folder('view') / 'live.html').read_bytes())
             except (OSError, OverflowError):
                 self._server.stop()
                 raise
@@ -434,7 +295,9 @@ class Live:
             raise ValueError(
                 f'port {port} cannot be opened for the live view ({error}): is another one '
                 'running, or foxglove_bridge? Choose another with --live PORT') from None
+        self.page = f'http://{_HOST}:{self._gate.port}'
         self.address = f'ws://{_HOST}:{self._gate.port}'
+        self._events: list[tuple[float, str]] = []
         self._duration = math.nan
         self._shown: list[_LiveVehicle] = []
         self._shown_at = self._slow_at = -math.inf
@@ -450,6 +313,7 @@ class Live:
             # A server that is stopped forgets what it has not sent: the end is shown once more,
             # each at a time of its own, and the last of these is waited for.
             end = self._now_ns + len(self._shown)
+            self._show_flight(is_over=True)
             self._gate.expect(re.compile(_DATA + re.escape(end.to_bytes(8, 'little')), re.DOTALL))
             for one in self._shown:
                 self._now_ns += 1
@@ -471,6 +335,12 @@ class Live:
     def say(self, text: str) -> None:
         """Log what happens."""
         self._scene.say(text, self._now_ns)
+        event = self._flown, printable(text, _LONGEST_EVENT)
+        self._events = [*self._events[1 - _MOST_EVENTS:], event]
+        self._show_flight()
+
+    def _show_flight(self, is_over: bool = False) -> None:
+        self._scene.flight(self._duration, self._events, is_over, self._now_ns)
 
     def update(self, progress: float) -> None:
         """Show the newest state; ``progress`` is 0..1 of the flight."""
@@ -486,6 +356,7 @@ class Live:
         placed = [one.show(self._flown, self._now_ns, slowly) for one in self._shown]
         if all(placed) and slowly:
             self._slow_at = now
+            self._show_flight()
 
 
 class _Origin:
@@ -596,8 +467,8 @@ class _LiveVehicle:
 def served(experiment: Experiment) -> Live:
     """Start the live view of an experiment, and say where it is."""
     live = Live(experiment.live, experiment.title, [*experiment.order.of_vehicles()])
-    print(f'live at {live.address}: open it in Foxglove or Lichtblick, with the layout '
-          f'{folder("view") / "foxglove_live.json"}', flush=True)
+    print(f'live at {live.page}: open it in a browser (Foxglove and PlotJuggler: {live.address})',
+          flush=True)
     return live
 
 
