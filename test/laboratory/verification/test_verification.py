@@ -21,6 +21,7 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs JSBSim')
 
+from planted_faults import REPLAY, scaled
 from verified_memory import MemoryNetwork, simulated, verification, verified
 
 from xplane_bridge.laboratory.verification.evidence.findings import Outcome
@@ -172,7 +173,7 @@ def test_another_program_is_named_as_what_it_is():
 def test_where_nobody_answers_is_said_what_was_tried():
     peer = simulated('xplane12')
     peer.dies_at = 0.0
-    with pytest.raises(UnreachableError, match='no firewall drops UDP on either computer'):
+    with pytest.raises(UnreachableError, match='and that no firewall drops UDP'):
         run('xplane12', peer)
 
 
@@ -196,6 +197,8 @@ def test_what_a_person_does_is_known_and_each_may_be_declined():
     def does(question):
         if question.startswith('pause'):
             peer.world.paused = True
+        elif question.startswith('start a replay'):
+            scaled(REPLAY, 0.0, 1)(peer)
         elif question.startswith('quit'):
             peer.dies_at = 0.0
         return not question.startswith('load')
@@ -203,6 +206,8 @@ def test_what_a_person_does_is_known_and_each_may_be_declined():
     def said(text):
         if text == '  Please resume it.':
             peer.world.paused = False
+        elif text == '  Please end the replay.':
+            scaled(REPLAY, 0.0)(peer)
         elif text.startswith('  Please start it again'):
             peer.dies_at = float('inf')
 
@@ -211,4 +216,5 @@ def test_what_a_person_does_is_known_and_each_may_be_declined():
     found = [(one.subject, one.outcome) for one in made.findings if one.step == 'Time']
     assert found == [
         ('paused by hand', Outcome.SEEN), ('paused by hand', Outcome.SEEN),
+        ('replay', Outcome.SEEN), ('replay', Outcome.SEEN),
         ('loading', Outcome.SKIPPED), ('restart', Outcome.SEEN), ('restart', Outcome.SEEN)]

@@ -30,18 +30,14 @@ _BEGINS, _ENDS, _LOOKS = 60.0, 180.0, 0.5
 
 
 class Moment(NamedTuple):
-    """What the person is asked to do, and to end; ``is_pause`` goes on with telemetry."""
+    """What the person is asked to do, and to end; ``shows`` is whether it is so now."""
 
     subject: str
     begin: str
     end: str
-    is_pause: bool = False
-
-
-MOMENTS = (
-    Moment('paused by hand', 'pause the simulator by its own key', 'resume it', True),
-    Moment('loading', 'load another aircraft or place', 'wait until it flies'),
-    Moment('restart', 'quit the simulator', 'start it again, and a flight'))
+    shows: Callable[[VerifiedPeer, Line], bool]
+    said: str = ''
+    requirement: str = ''
 
 
 def of_moments(
@@ -49,23 +45,23 @@ def of_moments(
 ) -> Iterator[CheckResult]:
     """Ask the person for one after the other; each may be skipped."""
     for moment in MOMENTS:
+        if moment.shows is _replays and not peer.says_replay:
+            continue
         tell(f'  Please {moment.begin}, once you have answered.')
         if not asks(moment.begin):
             yield CheckResult(STEP, moment.subject, Outcome.SKIPPED, f'declined: {moment.begin}')
             continue
-        has_begun = _is_paused if moment.is_pause else _is_away
-        if not _wait(peer, line, has_begun, True, _BEGINS):
+        if not _wait(peer, line, moment.shows, True, _BEGINS):
             yield CheckResult(
                 STEP, moment.subject, Outcome.DIFFERS, f'{moment.begin}: it does not show', '',
                 'another state', f'{_BEGINS:g} s as before')
             continue
-        state = peer.session.peer_state
         yield CheckResult(
-            STEP, moment.subject, Outcome.SEEN, 'it says that it is paused' if moment.is_pause
-            else f'the bridge says: {peer.session.sentences.get(state, state.value)}',
-            peer.requirements.get('pause', '') if moment.is_pause else '')
+            STEP, moment.subject, Outcome.SEEN,
+            moment.said or f'the bridge says: {peer.session.explained()}',
+            peer.requirements.get(moment.requirement, ''))
         tell(f'  Please {moment.end}.')
-        if _wait(peer, line, has_begun, False, _ENDS):
+        if _wait(peer, line, moment.shows, False, _ENDS):
             yield CheckResult(STEP, moment.subject, Outcome.SEEN, 'and that this is over')
         else:
             yield CheckResult(
@@ -96,3 +92,17 @@ def _is_paused(peer: VerifiedPeer, line: Line) -> bool:
 def _is_away(peer: VerifiedPeer, line: Line) -> bool:
     line.listen(_LOOKS)
     return not peer.is_there()
+
+
+def _replays(peer: VerifiedPeer, line: Line) -> bool:
+    line.listen(_LOOKS)
+    return peer.replays(line) is True
+
+
+MOMENTS = (
+    Moment('paused by hand', 'pause the simulator by its own key', 'resume it', _is_paused,
+           'it says that it is paused', 'pause'),
+    Moment('replay', 'start a replay of the flight', 'end the replay', _replays,
+           'it says that it plays a replay, in a dataref that telemetry does not have'),
+    Moment('loading', 'load another aircraft or place', 'wait until it flies', _is_away),
+    Moment('restart', 'quit the simulator', 'start it again, and a flight', _is_away))

@@ -235,10 +235,9 @@ class Trials:
             self.marks.append(Mark(trial, *(marks if step > 0.0 else marks[::-1]), first[2]))
         if self._peer.reports_controls:
             yield self._on_the_wire(control, first[2], value)
-        self._hold(control, before, 0.3)
-        back = not self._peer.reports_controls or self._wait(
-            lambda: _is_near(self._reported(control), before), _SHOWN)
-        self.undo.pop()
+        back = self._put_back(control, before)
+        if back:
+            self.undo.pop()
         if self._peer.reports_controls and 'throttle' in ''.join(self._peer.session.taken):
             self._peer.release(self._line)
         if not back:
@@ -249,6 +248,16 @@ class Trials:
             yield self._finding(
                 Outcome.SEEN, 'given back', f'{control} is back where it was')
         self.attend(_SETTLES)
+
+    def _put_back(self, control: str, before: float) -> bool:
+        """Command where a lever was until that is shown, as datagrams may be lost."""
+        self._hold(control, before, 0.3)
+        left = _SHOWN
+        while left > 0.0 and self._peer.reports_controls and not _is_near(
+                self._reported(control), before):
+            self._hold(control, before, _REPEATED)
+            left -= _REPEATED
+        return not self._peer.reports_controls or _is_near(self._reported(control), before)
 
     def _wait(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Go on until a condition holds; return whether it does."""
