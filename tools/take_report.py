@@ -29,10 +29,9 @@ from itertools import islice
 import json
 from pathlib import Path
 import re
+import subprocess
 import sys
 from typing import BinaryIO
-
-import conformance_proofs
 
 from xplane_bridge.bridges.fdmdata import protocol as fdmdata
 from xplane_bridge.bridges.links.captures.capture import read_datagrams
@@ -51,8 +50,10 @@ _HEAD = ('| program | aircraft | machine | package | date | seen | differs |\n'
          '|---|---|---|---|---|---|---|\n')
 _LONGEST = 80
 
+# The columns of the conformance table follow the page.
+PROOFS = Path(__file__).with_name('conformance_proofs.py')
 VECTORS = PAGE.parents[2] / 'test' / 'vectors' / 'seen'
-"""A file for each capture that was taken over: test_seen_vectors.py reads them."""
+"""A file for each capture that was taken over, which test_verification_capture.py decodes."""
 
 # Datagrams of one kind, one sender and one size, and in all; datagrams that are read.
 _EACH, _MOST, _MOST_READ, _LARGEST = 2, 100, 100_000, 2048
@@ -148,12 +149,12 @@ def main() -> int:
         return 2
     plain_files.write(given.page, page)
     if given.page == PAGE:
-        conformance_proofs.main()
+        subprocess.run([sys.executable, PROOFS], check=True)
     if datagrams:
         given.vectors.mkdir(exist_ok=True)
         path = given.vectors / f'{slug(report)}.json'
         plain_files.write(path, vectors(report, datagrams))
-        print(f'{path} has {len(datagrams)} datagrams: run test_seen_vectors.py')
+        print(f'{path} has {len(datagrams)} datagrams, which test_verification_capture.py decodes')
     return 0
 
 

@@ -58,10 +58,13 @@ def pace(
     samples: Sequence[Sample], heard: Sequence[float], requirement: str
 ) -> Iterator[CheckResult]:
     """Compare the simulator's own time with ours, ``heard``, of the same updates."""
-    times = [sample.at for sample in samples if sample.state.time is not None]
-    if len(times) < 2 or len(heard) < 2:
+    # It may begin to arrive later than the others.
+    timed = [(sample.at, at) for sample, at in zip(samples, heard, strict=False)
+             if sample.state.time is not None]
+    if len(timed) < 2:
         return
-    found = (times[-1] - times[0]) / (heard[-1] - heard[0])
+    (begun, since), (ended, until) = timed[0], timed[-1]
+    found = (ended - begun) / (until - since)
     if abs(found - 1.0) <= _TIME_WITHIN:
         yield CheckResult(
             STEP, 'time', Outcome.SEEN, "the simulator's time keeps pace", requirement)
