@@ -21,6 +21,7 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs JSBSim')
 
+from planted_faults import REPLAY, scaled
 from verified_web import SimulatedWeb, web_verification
 
 from xplane_bridge.laboratory.verification.evidence.findings import Outcome
@@ -106,6 +107,32 @@ def test_one_that_stops_responding_ends_it_and_says_what_may_be_left():
     left, = made.left
     assert left.startswith(f'{BRAKES}: ')
     assert 'X-Plane ends it within 10 s' in left
+
+
+def test_what_a_person_does_is_known():
+    web = SimulatedWeb()
+
+    def does(question):
+        if question.startswith('pause'):
+            web.world.paused = True
+        elif question.startswith('start a replay'):
+            scaled(REPLAY, 0.0, 1)(web)
+        elif question.startswith('quit'):
+            web.dies_at = 0.0
+        return True
+
+    def said(text):
+        if text == '  Please resume it.':
+            web.world.paused = False
+        elif text == '  Please end the replay.':
+            scaled(REPLAY, 0.0)(web)
+        elif text.startswith('  Please start it again'):
+            web.dies_at = float('inf')
+
+    made = run(web, seconds=3.0, read_only=True, attended=True, asks=does, tell=said)
+    assert [(one.subject, one.outcome) for one in made.findings if one.step == 'Time'] == [
+        (subject, Outcome.SEEN) for subject in ('paused by hand', 'replay', 'restart')
+        for _ in range(2)]
 
 
 def test_where_nobody_answers_is_said_where_it_is():

@@ -138,9 +138,11 @@ class MemoryWebLink(WebLink):
                 for event in self.session.receive(text, self._web.now)]
 
 
-def web_verification(web, *, seconds=6.0, read_only=False, tell=lambda _: None):
+def web_verification(
+        web, *, seconds=6.0, read_only=False, tell=lambda _: None, asks=lambda _: True,
+        attended=False):
     """Return the verification of a simulated Web API, to be run."""
     client = WebClient()
     return WebVerification(
-        MemoryWebLink(client.socket, web), client, TO, Settings(seconds, read_only), tell,
-        lambda _: True)
+        MemoryWebLink(client.socket, web), client, TO, Settings(seconds, read_only, attended),
+        tell, asks)

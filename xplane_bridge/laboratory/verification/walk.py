@@ -283,7 +283,8 @@ class Verification(Walk):
 
     def _moments(self) -> Iterator[CheckResult]:
         assert self._line is not None
-        yield from moments.of_moments(self._peer, self._line, self._ask, self._tell)
+        yield from moments.of_moments(
+            moments.moments_of(self._peer, self._line), self._ask, self._tell)
 
     def _consistency(self) -> Iterator[CheckResult]:
         record = self.record

@@ -41,7 +41,7 @@ from xplane_bridge.bridges.xplane_udp.web.socket import (
 )
 from xplane_bridge.bridges.xplane_udp.web.web_client import WebClient
 from xplane_bridge.common.text import counted
-from xplane_bridge.laboratory.verification import reach
+from xplane_bridge.laboratory.verification import moments, reach
 from xplane_bridge.laboratory.verification.evidence import arrival
 from xplane_bridge.laboratory.verification.evidence.consistency import Consistency, STEP
 from xplane_bridge.laboratory.verification.evidence.findings import CheckResult, Outcome
@@ -50,6 +50,7 @@ from xplane_bridge.laboratory.verification.evidence.line import Heard, PeerLostE
 from xplane_bridge.laboratory.verification.evidence.web_link import WebLink
 from xplane_bridge.laboratory.verification.peers.xplane import (
     DATAREF_SOURCES,
+    IS_IN_REPLAY,
     Positions,
     REQUIREMENTS,
     spoken_datarefs,
@@ -141,6 +142,10 @@ class WebVerification(Walk):
         yield WalkStep(
             STEP, 'compares the signals of all that was flown with one another', False,
             self._consistency)
+        if self._settings.attended:
+            yield WalkStep(
+                moments.STEP, 'asks you to pause and restart the simulator, and for a replay: '
+                'each may be skipped', False, self._told(moments.STEP, self._moments))
 
     def _skip(self) -> None:
         self._listen(0.0)
@@ -421,6 +426,30 @@ class WebVerification(Walk):
             yield _differs(COMMANDS, 'connection', f'{BRAKES} does not end with the connection',
                            'WEB-14', 'not active', 'active')
             self._let_go()
+
+    # What only a person can bring about.
+
+    def _moments(self) -> Iterator[CheckResult]:
+        # The connection that told of them has ended.
+        self._keeps = False
+        self._converse(lambda: self._client.watch([xplane.PAUSED, IS_IN_REPLAY]))
+        yield from moments.of_moments((
+            moments.paused(partial(self._shows, xplane.PAUSED), REQUIREMENTS['pause']),
+            moments.replayed(partial(self._shows, IS_IN_REPLAY)),
+            moments.restarted(self._is_away, lambda: 'the Web API does not answer')),
+            self._ask, self._tell)
+
+    def _shows(self, name: str) -> bool:
+        self._listen(moments.LOOKS)
+        return _first(self._values.get(name)) == 1.0
+
+    def _is_away(self) -> bool:
+        self._listen(moments.LOOKS)
+        try:
+            self._request(web_api.get_capabilities())
+        except LinkError:
+            return True
+        return False
 
     # What is asked, and what is said.
 
