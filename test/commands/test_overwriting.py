@@ -51,7 +51,9 @@ WRITERS = {
     'commands/tune.py': {'commands/tune.py'},
     'commands/identify.py': {'commands/identify.py', 'common/drawing.py'},
     'commands/train.py': {'commands/train.py', 'common/drawing.py'},
-    'commands/verify.py': {'commands/verify.py', 'laboratory/verification/report.py'},
+    'commands/verify.py': {
+        'bridges/links/captures/writing.py', 'commands/verify.py',
+        'laboratory/verification/report.py'},
 }
 # Folders of campaigns are gone on with, if they are of the same plan, and their report is made of
 # what is in them. Copies of an aircraft, a script and a packed recording are temporary files.

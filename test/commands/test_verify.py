@@ -23,6 +23,7 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs JSBSim')
 
+from xplane_bridge.bridges.links.captures.capture import read_datagrams
 from xplane_bridge.commands import verify
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.peers.endpoints import UdpEndpoint
@@ -45,9 +46,12 @@ def test_only_listening_over_sockets_finds_nothing_and_leaves_a_report(tmp_path)
     peer = frontend()
     with running(peer):
         done = subprocess.run(
-            command(peer.endpoint.address[1], '--read-only', '--report', str(report)),
+            command(peer.endpoint.address[1], '--read-only', '--report', str(report), '--capture',
+                    str(tmp_path / 'minute.pcap')),
             capture_output=True, text=True, timeout=120)
     assert 'seen     it is X-Plane 12' in done.stdout, done.stdout + done.stderr
+    with (tmp_path / 'minute.pcap').open('rb') as stream:
+        assert len(list(read_datagrams(stream))) > 100
     found = json.loads(report.read_text())
     assert found['program'].startswith('X-Plane 12')
     # A machine that is busy shows as a network that is.
@@ -79,11 +83,19 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(tmp_path, capsys):
     there.write_text('mine')
     for options, sentence in (
             (['--report', str(tmp_path / 'found.pdf')], 'a report ends in .md, .json, .html'),
+            (['--capture', str(there)], 'there.md exists; --force overwrites it'),
+            (['--capture', str(there)], 'there.md exists; --force overwrites it'),
             (['--seconds', '1'], '--seconds 1 is not in 3..600'),
             (['--report', str(there)], 'there.md exists; --force overwrites it'),
             (['--host', 'no such name'], 'no such name')):
         assert verify.main(['xpc', *options]) == 2
         assert sentence in capsys.readouterr().err
+    for peer in ('web_api', 'simpit'):
+        assert verify.main([peer, '--capture', str(tmp_path / 'new.pcap')]) == 2
+        assert f'--capture: there is none of {peer}: ' in capsys.readouterr().err
+    for peer in ('web_api', 'simpit'):
+        assert verify.main([peer, '--capture', str(tmp_path / 'new.pcap')]) == 2
+        assert f'--capture: there is none of {peer}: ' in capsys.readouterr().err
     assert there.read_text() == 'mine'
 
 

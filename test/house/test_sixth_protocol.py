@@ -245,4 +245,4 @@ def test_an_aircraft_is_flown_through_it(ros):
     level, text, _ = ros.diagnosed(
         'peer', lambda level, *_: level == DiagnosticStatus.WARN, node=node)
     assert text.startswith('stopped answering (looked for at 127.0.0.1:')
-    assert text.endswith('; check that it runs, and the parameters host and port')
+    assert text.endswith('; check that it runs, its address and port')

@@ -21,11 +21,13 @@ import re
 
 import pytest
 
+from xplane_bridge.bridges.links.causes import CAUSES
 from xplane_bridge.bridges.protocols.registry import PROTOCOLS
 from xplane_bridge.bridges.sessions.base import Session
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = re.sub(r'\s+', ' ', (ROOT / 'docs' / 'how-to' / 'troubleshooting.md').read_text())
+RAW = (ROOT / 'docs' / 'how-to' / 'troubleshooting.md').read_text()
+PAGE = re.sub(r'\s+', ' ', RAW)
 # The method of a node that returns the problems of a responding peer.
 FAULT = 'peer_fault'
 PACKAGE = ROOT / 'xplane_bridge'
@@ -94,12 +96,22 @@ def sentences(path):
                     yield from texts(inner.value, constants)
 
 
+def sessions(name):
+    """Return the sessions of a protocol."""
+    module = import_module(f'xplane_bridge.bridges.{name}.session')
+    return [found for found in vars(module).values()
+            if isinstance(found, type) and issubclass(found, Session)]
+
+
 def states(name):
     """Return the names of a session's peer states that mean a problem."""
-    module = import_module(f'xplane_bridge.bridges.{name}.session')
-    for found in vars(module).values():
-        if isinstance(found, type) and issubclass(found, Session):
-            yield from set(found.sentences.values()) - WELL
+    for found in sessions(name):
+        yield from set(found.sentences.values()) - WELL
+
+
+def rows(text):
+    """Return the first cells of the page's tables, where messages are."""
+    return [line.split(' | ')[0] for line in text.splitlines() if line.startswith('| ')]
 
 
 @pytest.mark.parametrize('file', FILES)
@@ -107,6 +119,23 @@ def test_each_sentence_of_a_node_is_there(file):
     absent = {text for text in sentences(PACKAGE / file)
               if text not in FINE and re.sub(r'\s+', ' ', text) not in PAGE}
     assert not absent, f'docs/how-to/troubleshooting.md does not say what to do about {absent}'
+
+
+@pytest.mark.parametrize('cause', CAUSES, ids=lambda cause: cause.sentence[:30])
+def test_each_cause_is_one_row_in_the_words_of_all_who_say_it(cause):
+    words = [part.strip(' ,:;') for text in cause for part in re.split(r'\{\w+\}|: ', text)
+             if 'sysctl' not in part]
+    found = [row for row in rows(RAW) if all(part in row for part in words)]
+    assert len(found) == 1, words
+
+
+@pytest.mark.parametrize('name', PROTOCOLS)
+def test_what_can_be_done_about_a_state_stands_behind_it(name):
+    for session in sessions(name):
+        for state, advice in session.advice.items():
+            if not advice.startswith('waiting for'):
+                assert any(session.sentences[state] in row and advice in row
+                           for row in rows(RAW)), (state, advice)
 
 
 @pytest.mark.parametrize('name', PROTOCOLS)

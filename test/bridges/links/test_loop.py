@@ -177,6 +177,19 @@ def test_each_channel_has_a_socket_of_its_own(rig):
     assert sorted(rig.event() for _ in range(3)) == [('a', b'a'), ('a', b'a'), ('b', b'b')]
 
 
+def test_a_tap_is_told_of_each_datagram_both_ways(rig):
+    told = []
+    rig.loop.tap = lambda *given: told.append(given)
+    rig.loop.start()
+    rig.loop.call(rig.session.send, 'a', b'hello')
+    assert rig.event() == ('a', b'hello')
+    (sent, received) = told
+    own = rig.echo.heard.get(timeout=DEADLINE)[1]
+    assert sent[:4] == (b'hello', True, own, rig.echo.address)
+    assert received[:4] == (b'hello', False, own, rig.echo.address)
+    assert sent[4] <= received[4]
+
+
 def test_call_wakes_a_loop_that_sleeps_for_longer(rig):
     rig.session.deadline = time.monotonic() + 3600.0
     rig.loop.start()

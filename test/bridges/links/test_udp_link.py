@@ -25,8 +25,10 @@ import pytest
 from xplane_bridge.bridges.links import udp
 from xplane_bridge.bridges.links.gate import SocketFilter
 from xplane_bridge.bridges.links.udp import (
+    address_towards,
     is_own_address,
     LinkError,
+    own_addresses,
     resolve,
     resolve_sender,
     SocketCounters,
@@ -112,6 +114,13 @@ def test_strangers_are_dropped_and_counted(open_socket, other):
         other.sendto(b'x', ('127.0.0.1', link.local[1]))
     assert receive(link, 0.1) is None
     assert (link.counters.received, link.counters.strangers) == (0, 100)
+    assert link.counters.stranger == other.getsockname()
+
+
+def test_the_networks_of_this_machine_and_the_way_to_an_address():
+    assert own_addresses()['lo'] == '127.0.0.1'
+    assert address_towards('127.0.0.1') == '127.0.0.1'
+    assert address_towards('255.255.255.255') == ''
 
 
 def test_peer_is_heard_between_strangers(open_socket, other):

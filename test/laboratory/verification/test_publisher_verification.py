@@ -116,5 +116,5 @@ def test_a_planted_fault_is_named(name):
 
 def test_where_nothing_arrives_is_said_what_to_check():
     network = Overhearing(lambda number, data: [])
-    with pytest.raises(UnreachableError, match=r'UDP port 5000 within 2 s: it is not started'):
+    with pytest.raises(UnreachableError, match=r'port 5000 within 2 s: check that the publisher'):
         verified(network)

@@ -14,6 +14,7 @@
 
 """What a verification says of the simulated peers, whatever ends it: nothing stays taken."""
 
+from dataclasses import replace
 import os
 import random
 
@@ -21,9 +22,13 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs JSBSim')
 
+from planted_faults import REPLAY, scaled
 from verified_memory import MemoryNetwork, simulated, verification, verified
 
+from xplane_bridge.bridges.conversions.vehicle import VehicleState
+from xplane_bridge.laboratory.verification.evidence import arrival
 from xplane_bridge.laboratory.verification.evidence.findings import Outcome
+from xplane_bridge.laboratory.verification.evidence.flight_record import Sample
 from xplane_bridge.laboratory.verification.peers.registry import QUESTIONS
 from xplane_bridge.laboratory.verification.reach import UnreachableError
 from xplane_bridge.laboratory.verification.walk import Settings, Verification
@@ -154,6 +159,31 @@ def test_who_was_only_frozen_reads_that_all_is_given_back():
     assert_nothing_is_taken(peer.world, before)
 
 
+def test_a_command_that_is_lost_once_is_no_fault():
+    peer = simulated('xplane12')
+    # A placement, and the first five that put the flaps back to 0.
+    left = {b'VEHS': 1, b'flaprqst': 5}
+
+    def lose(data, to_peer):
+        for part in left:
+            if to_peer and part in data and left[part] and (
+                    part == b'VEHS' or data[5:9] == bytes(4)):
+                left[part] -= 1
+                return []
+        return [data]
+
+    peer.tamper = lose
+    assert differing(run('xplane12', peer, seconds=3.0)) == []
+    assert {*left.values()} == {0}
+
+
+def test_a_time_that_arrives_later_keeps_pace():
+    state = VehicleState(47.0, 8.0, 500.0)
+    samples = [Sample(at, state if at < 3 else replace(state, time=at)) for at in range(7)]
+    found, = arrival.pace(samples, [0.02 + at for at in range(7)], '3.1')
+    assert found.outcome is Outcome.SEEN
+
+
 def test_another_version_is_named_as_what_it_is():
     made = run('xplane12', simulated('xplane11'), seconds=3.0, read_only=True)
     found, = differing(made)
@@ -172,7 +202,7 @@ def test_another_program_is_named_as_what_it_is():
 def test_where_nobody_answers_is_said_what_was_tried():
     peer = simulated('xplane12')
     peer.dies_at = 0.0
-    with pytest.raises(UnreachableError, match='no firewall drops UDP on either computer'):
+    with pytest.raises(UnreachableError, match='and that no firewall drops UDP'):
         run('xplane12', peer)
 
 
@@ -196,6 +226,8 @@ def test_what_a_person_does_is_known_and_each_may_be_declined():
     def does(question):
         if question.startswith('pause'):
             peer.world.paused = True
+        elif question.startswith('start a replay'):
+            scaled(REPLAY, 0.0, 1)(peer)
         elif question.startswith('quit'):
             peer.dies_at = 0.0
         return not question.startswith('load')
@@ -203,6 +235,8 @@ def test_what_a_person_does_is_known_and_each_may_be_declined():
     def said(text):
         if text == '  Please resume it.':
             peer.world.paused = False
+        elif text == '  Please end the replay.':
+            scaled(REPLAY, 0.0)(peer)
         elif text.startswith('  Please start it again'):
             peer.dies_at = float('inf')
 
@@ -211,4 +245,5 @@ def test_what_a_person_does_is_known_and_each_may_be_declined():
     found = [(one.subject, one.outcome) for one in made.findings if one.step == 'Time']
     assert found == [
         ('paused by hand', Outcome.SEEN), ('paused by hand', Outcome.SEEN),
+        ('replay', Outcome.SEEN), ('replay', Outcome.SEEN),
         ('loading', Outcome.SKIPPED), ('restart', Outcome.SEEN), ('restart', Outcome.SEEN)]

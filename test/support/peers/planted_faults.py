@@ -22,6 +22,7 @@ import struct
 from typing import NamedTuple
 
 from xplane_bridge.bridges.fdmdata import protocol as fdmdata
+from xplane_bridge.bridges.links.udp import SocketCounters
 from xplane_bridge.bridges.simpit import protocol as simpit
 from xplane_bridge.bridges.xpc import protocol as xpc
 from xplane_bridge.bridges.xplane_udp import protocol as wire
@@ -247,8 +248,19 @@ def _xpc_port(data):
 
 
 SIGN = 'the other sign'
+REPLAY = 'sim/time/is_in_replay'
+
+
+def elsewhere(**counters):
+    """Plant what the sockets here have counted."""
+    def plant(peer):
+        peer.counters = SocketCounters(received=900, **counters)
+
+    return plant
+
+
 # Each way: of X-Plane's stream only the answers are lost, of the plugin's the questions too.
-LOST = {'xpc': Faults(loss=0.12, seed=3), 'xplane12': Faults(loss=0.25, seed=3)}
+LOST = {'xpc': Faults(loss=0.12, seed=3), 'xplane12': Faults(loss=0.25, seed=5)}
 UNEVEN = Faults(jitter=0.1, seed=5)
 
 
@@ -300,6 +312,14 @@ def _of_datarefs(peer):
 PLANTED = (
     *_of_datarefs('xplane12'),
     *_of_datarefs('xpc'),
+    *(Planted(peer, name, subject, said, plant) for peer in ('xplane12', 'xpc')
+      for name, subject, said, plant in (
+          ('in replay', 'replay', 'plays a replay', scaled(REPLAY, 0.0, 1)),
+          ('other port', 'other port', 'another program is sending here', elsewhere(
+              other_ports=40, dropped_from=('127.0.0.1', 6000))),
+          ('other address', 'other address', 'not the address of the simulator', elsewhere(
+              strangers=40, stranger=('127.0.0.2', 49001))),
+          ('full buffer', 'buffer', 'allow a larger buffer', elsewhere(kernel_drops=40)))),
     Planted('xplane12', 'half rate', 'rate', 'less often', requests(_halved)),
     Planted('xplane12', 'byte order', 'answer', 'byte order', answers(_swapped_rref), besides=()),
     Planted('xplane12', 'beacon', 'beacon', 'another port', _beacon(_other_port)),

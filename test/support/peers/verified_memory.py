@@ -17,9 +17,11 @@
 from __future__ import annotations
 
 from memory_endpoint import MemoryEndpoint
+from verified_web import SimulatedWeb, web_verification
 
 from xplane_bridge.bridges.links.udp import SocketCounters
 from xplane_bridge.bridges.xplane_udp.session import DATA_CHANNEL
+from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.laboratory.verification.evidence.line import (
     Answer,
     Exchange,
@@ -64,6 +66,8 @@ class SimulatedPeer:
         self.endpoint = MemoryEndpoint(faults or Faults())
         self.frontend = make_frontend(self.endpoint)
         self.now = 0.0
+        # Those of the sockets at the other end.
+        self.counters = SocketCounters()
         self.tamper = lambda data, to_peer: [data]
         self.beacon_of = lambda data: data
         # When it dies, and when the user of the verification presses Ctrl-C.
@@ -184,9 +188,10 @@ class SimulatedKerbal(SimulatedPeer):
 class MemoryLine(Line):
     """Runs a session with a simulated peer, frame by frame."""
 
-    def __init__(self, session, peer):
+    def __init__(self, session, peer, tap=None):
         super().__init__(session)
         self._peer = peer
+        self._tap = tap
         self._ports = {DATA_CHANNEL: _FIRST_PORT}
         if hasattr(session, 'opened'):
             session.opened(peer.now)
@@ -203,6 +208,7 @@ class MemoryLine(Line):
         for channel, data in self.session.poll(self._peer.now):
             if data:
                 port = self._ports.setdefault(channel, _FIRST_PORT + len(self._ports))
+                self._note(data, True, port)
                 self._peer.deliver(data, port)
 
     def listen(self, seconds, until=None):
@@ -218,14 +224,20 @@ class MemoryLine(Line):
             for data, port in arrived:
                 channel = BEACON if port == BEACON else names.get(port)
                 if channel is not None:
+                    self._note(data, False, port)
                     heard += [Heard(self._peer.now, event) for event in self.session.receive(
                         channel, data, self._peer.address, self._peer.now)]
             self._poll()
             heard += [Heard(self._peer.now, event) for event in self.session.expired()]
         return heard
 
+    def _note(self, data, is_ours, port):
+        if self._tap is not None:
+            self._tap(data, is_ours, (OURS, 0 if port == BEACON else port), self._peer.address,
+                      round(self._peer.now * SECOND_NS))
+
     def counters(self):
-        return SocketCounters()
+        return self._peer.counters
 
     def close(self):
         pass
@@ -234,8 +246,9 @@ class MemoryLine(Line):
 class MemoryNetwork(PeerNetwork):
     """The network between a verification and a simulated peer."""
 
-    def __init__(self, peer):
+    def __init__(self, peer, tap=None):
         self.peer = peer
+        self.tap = tap
 
     def ask(self, question, to, times, closing=b''):
         peer, answers, trips, sent = self.peer, [], [], 0
@@ -273,7 +286,10 @@ class MemoryNetwork(PeerNetwork):
         return Exchange(
             sent, (OURS, _ASKS), tuple(answers), tuple(one.after for one in answers[:1]))
 
-    def overhear(self, port, seconds, group=''):
+    def networks(self, host):
+        return {}, ''
+
+    def overhear(self, port, seconds, group='', towards=''):
         peer, found, begun = self.peer, [], self.peer.now
         while peer.now < begun + seconds:
             peer.frame()
@@ -282,11 +298,13 @@ class MemoryNetwork(PeerNetwork):
         return found
 
     def line(self, session, make_loop):
-        return MemoryLine(session, self.peer)
+        return MemoryLine(session, self.peer, self.tap)
 
 
 def simulated(name, faults=None, model='c172p', **options):
     """Return a simulated peer by its name: 'xpc', 'xplane12' ..."""
+    if name == 'web_api':
+        return SimulatedWeb(**options)
     if name == 'fdmdata':
         return SimulatedHuginn(faults)
     if name == 'simpit':
@@ -309,8 +327,12 @@ def verified(name):
     return VerifiedXpc(target) if name == 'xpc' else VerifiedXplane(target)
 
 
-def verification(name, peer, *, seconds=6.0, read_only=False, tell=lambda _: None, others=None):
+def verification(name, peer, *, seconds=6.0, read_only=False, tell=lambda _: None, others=None,
+                 tap=None):
     """Return the verification of a simulated peer, to be run."""
+    if name == 'web_api':
+        # It moves nothing by itself, so it listens longer.
+        return web_verification(peer, seconds=seconds + 4.0, read_only=read_only, tell=tell)
     return Verification(
-        verified(name), MemoryNetwork(peer), Settings(seconds, read_only), tell,
+        verified(name), MemoryNetwork(peer, tap), Settings(seconds, read_only), tell,
         lambda _: True, others or {})

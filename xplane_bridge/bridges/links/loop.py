@@ -23,7 +23,7 @@ import os
 import select
 import threading
 import time
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from xplane_bridge.bridges.links.peer import LearntPort
 from xplane_bridge.bridges.links.session import Address, LinkSession, SessionError, UdpSession
@@ -45,6 +45,9 @@ _BURST = 64
 
 
 _T = TypeVar('_T')
+
+Tap: TypeAlias = Callable[[bytes, bool, Address, Address, int], None]
+"""Told of a datagram, whether it was sent, the own and the other address, and when (ns)."""
 
 
 class SessionLoop(ABC):
@@ -274,8 +277,11 @@ class UdpLoop(SessionLoop):
     the kernel's receive time of the datagram that completed the event, or the current time for
     an event caused by time; close() delivers the remaining ones itself.
     ``on_failure(error)`` is called for errors in the callbacks, in the session's receive() and
-    poll() or in opening a socket; they do not end the loop.
+    poll() or in opening a socket; they do not end the loop. ``tap``, set before start(), is told
+    of each datagram, with the lock held: whether it was sent, both addresses, and when.
     """
+
+    tap: Tap | None = None
 
     def __init__(
         self,
@@ -335,7 +341,10 @@ class UdpLoop(SessionLoop):
                     failures.append(error)
                     continue
             if data:
-                self._links[channel].send(data)
+                link = self._links[channel]
+                link.send(data)
+                if self.tap is not None and link.peer is not None:
+                    self.tap(data, True, link.local, link.peer, time.time_ns())
         return failures
 
     def _disconnect(self) -> None:
@@ -422,6 +431,8 @@ class UdpLoop(SessionLoop):
                     if self._watches and link.take_refusals():
                         self._refusable.port_refused(self._now())
                     return
+                if self.tap is not None:
+                    self.tap(received.data, False, link.local, received.sender, received.stamp_ns)
                 failures: list[Exception] = []
                 events = self._receive(channel, received.data, received.sender, failures)
                 if self._port is not None:

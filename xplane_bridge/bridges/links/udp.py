@@ -16,8 +16,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 import errno
+import fcntl
 import ipaddress
 import math
 from queue import Empty, SimpleQueue
@@ -94,6 +96,10 @@ _ADVICE = {
     errno.EMFILE: '; this process has too many files open',
 }
 
+# Linux: ask for the address of an interface (netdevice(7)).
+_SIOCGIFADDR, _INTERFACE_REQUEST, _LONGEST_INTERFACE = 0x8915, 40, 15
+_INTERFACE_ADDRESS = slice(20, 24)
+
 # A stock kernel buffers three datagrams of 60 kB; a busy moment needs more.
 RECEIVE_BUFFER = 4 * 1024 * 1024
 
@@ -117,7 +123,8 @@ class SocketCounters:
 
     Datagrams dropped because of their sender: ``strangers`` came from other addresses than the
     peer's, ``other_ports`` from other ports of its address. ``dropped_from`` is the last such
-    address and port, ``dropped_at`` when it was seen, by time.monotonic().
+    address and port, ``dropped_at`` when it was seen, by time.monotonic(). ``stranger`` is the
+    last of the others, not of a group, where others are normal.
     ``kernel_drops`` are datagrams, from the peer and from strangers, that the kernel dropped
     because the buffer was full; reported with the next datagram that it keeps.
     """
@@ -127,6 +134,7 @@ class SocketCounters:
     strangers: int = 0
     send_errors: int = 0
     other_ports: int = 0
+    stranger: tuple[str, int] | None = None
     dropped_from: tuple[str, int] | None = None
     dropped_at: float = -math.inf
     kernel_drops: int = 0
@@ -144,6 +152,7 @@ class SocketCounters:
         self.send_errors += other.send_errors
         self.other_ports += other.other_ports
         self.kernel_drops += other.kernel_drops
+        self.stranger = other.stranger or self.stranger
         if other.dropped_at > self.dropped_at:
             self.dropped_from, self.dropped_at = other.dropped_from, other.dropped_at
 
@@ -198,12 +207,29 @@ def _sentence(where: str, error: OSError) -> str:
 
 def is_own_address(address: str) -> bool:
     """Return whether ``address`` is this machine's own: the kernel would send from it."""
+    return address_towards(address) == address
+
+
+def address_towards(address: str) -> str:
+    """Return the address from which the kernel would send to ``address``, '' without a route."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((address, 9))
         except OSError:
-            return False
-        return bool(probe.getsockname()[0] == address)
+            return ''
+        return str(probe.getsockname()[0])
+
+
+def own_addresses() -> dict[str, str]:
+    """Return the IPv4 address of each network interface that has one, by its name."""
+    found: dict[str, str] = {}
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            asked = name.encode()[:_LONGEST_INTERFACE].ljust(_INTERFACE_REQUEST, b'\0')
+            with suppress(OSError):
+                answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, asked)
+                found[name] = socket.inet_ntoa(answer[_INTERFACE_ADDRESS])
+    return found
 
 
 class UdpSocket:
@@ -411,6 +437,8 @@ class UdpSocket:
         """Return whether a datagram is the peer's; count it if not."""
         if not self._is_peer(sender[0]):
             self.counters.strangers += 1
+            if not self._is_group:
+                self.counters.stranger = sender
             return False
         if self._sender_port.admits(sender[1]):
             return True

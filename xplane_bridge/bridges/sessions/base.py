@@ -159,6 +159,11 @@ class PeerAbsentError(ValueError):
     """A command or read was refused because the peer is absent."""
 
 
+def with_advice(sentence: str, advice: str) -> str:
+    """Return a sentence with what can be done, unless that begins by saying the same."""
+    return advice if advice.startswith(sentence) else '; '.join(filter(None, (sentence, advice)))
+
+
 class Session(ABC):
     """
     One side of a conversation. It knows neither sockets nor clocks.
@@ -172,6 +177,9 @@ class Session(ABC):
 
     sentences: ClassVar[Mapping[PeerState, str]]
     """The meaning of each state of this peer, for people."""
+
+    advice: ClassVar[Mapping[PeerState, str]] = {}
+    """What a user can do about a state."""
 
     unannounced: ClassVar[frozenset[Event]] = BY_OWNER
     """What changes the state without a PeerChanged."""
@@ -191,6 +199,15 @@ class Session(ABC):
         self.release_timeout = RELEASE_TIMEOUT
 
     # For the owner.
+
+    def advise(self, state: PeerState) -> str:
+        """Return what a user can do about a state of the peer, '' for nothing."""
+        return self.advice.get(state, '')
+
+    def explained(self) -> str:
+        """Return what the peer's present state means, and what a user can do about it."""
+        state = self.peer_state
+        return with_advice(self.sentences.get(state, state.value), self.advise(state))
 
     def start(self, now: float) -> None:
         """Start talking; no-op if started already."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 import time
 
+from xplane_bridge.bridges.sessions.base import PeerState
 from xplane_bridge.bridges.ulyssix.conversion.first_map import first_map, summary
 from xplane_bridge.bridges.ulyssix.protocol import PacketFlag
 from xplane_bridge.bridges.ulyssix.session import (
@@ -75,8 +76,8 @@ class PublisherVerification:
         heard = self._network.overhear(self._port, self._seconds, self._group)
         if not heard:
             raise UnreachableError(
-                f'no datagram at {where} within {self._seconds:g} s: it is not started, its '
-                'address or port differs, a firewall, or multicast without --group')
+                f'no datagram at {where} within {self._seconds:g} s: '
+                f'{UlyssixSession.advice[PeerState.UNKNOWN]}')
         for finding in self._look(heard, begun):
             self.findings.append(finding)
             self._tell(f'  {finding}')

@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 import statistics
 
-from xplane_bridge.bridges.sessions.base import Address, PeerState
+from xplane_bridge.bridges.links import causes
+from xplane_bridge.bridges.links.udp import SocketCounters
+from xplane_bridge.bridges.sessions.base import Address, PeerState, with_advice
 from xplane_bridge.common.text import counted
 from xplane_bridge.laboratory.verification.evidence.findings import CheckResult, Outcome
 from xplane_bridge.laboratory.verification.evidence.line import Answer, Exchange, Line, PeerNetwork
@@ -57,11 +59,43 @@ def reach(
 
     Raises UnreachableError if nothing answers, and AstrayError if it cannot be read.
     """
+    yield from _networks(peer.to[0], network)
     question = peer.question
     if question is not None:
         yield from _asked(peer, question, network, others)
     if peer.beacon is not None:
-        yield from _beacons(peer, network.overhear(peer.beacon[1], _BEACON, peer.beacon[0]))
+        yield from _beacons(peer, network.overhear(
+            peer.beacon[1], _BEACON, peer.beacon[0],
+            '' if peer.to[0].startswith('127.') else peer.to[0]))
+
+
+def _networks(host: str, network: PeerNetwork) -> Iterator[CheckResult]:
+    """Say which networks this computer has, and which one leads to the peer."""
+    addresses, own = network.networks(host)
+    if not addresses or host.startswith('127.'):
+        return
+    shown = ', '.join(f'{name} {address}' for name, address in addresses.items())
+    if own:
+        yield CheckResult(STEP, 'networks', Outcome.SEEN,
+                          f'this computer has {shown}; it sends to {host} from {own}')
+    else:
+        yield CheckResult(
+            STEP, 'networks', Outcome.DIFFERS, f'no network of this computer leads to {host}: it '
+            f'has {shown}', '', 'a route', 'none')
+
+
+def elsewhere(counters: SocketCounters) -> Iterator[CheckResult]:
+    """Return findings of datagrams that came from elsewhere, or were dropped."""
+    for subject, cause, sender in (
+            ('other port', causes.OTHER_PROGRAM, counters.dropped_from),
+            ('other address', causes.OTHER_ADDRESS, counters.stranger)):
+        if sender is not None:
+            yield CheckResult(
+                STEP, subject, Outcome.DIFFERS, cause.said(sender=f'{sender[0]}:{sender[1]}'), '',
+                'datagrams of the peer', f'{counters.dropped} of others')
+    if dropped := causes.overload(counters, SocketCounters()):
+        yield CheckResult(STEP, 'buffer', Outcome.DIFFERS, dropped, '', 'none dropped',
+                          str(counters.kernel_drops))
 
 
 def _asked(
@@ -78,14 +112,18 @@ def _asked(
             f'{title} answers at {host}:{other.port}' for title, other in others.items()
             if network.ask(other.data, (host, other.port), 1, other.closing).answers)
         raise UnreachableError(
-            f'{sent}, nothing came back: {peer.session.sentences[PeerState.AWAY]}'
-            + (f'. But {found}' if found else
-               '. Check host and port, and that no firewall drops UDP on either computer'))
+            f'{sent}, nothing came back: ' + (
+                f'{peer.session.sentences[PeerState.AWAY]}. But {found}' if found else with_advice(
+                    peer.session.sentences[PeerState.AWAY],
+                    peer.session.advise(PeerState.AWAY))))
     senders = list(dict.fromkeys(answer.sender for answer in exchange.answers))
     yield CheckResult(
         STEP, 'answers', Outcome.SEEN,
         f'{sent}; {len(exchange.answers)} came back from '
         + ', '.join(f'{address}:{its}' for address, its in senders[:4]), question.requirement)
+    if exchange.buffer:
+        yield CheckResult(STEP, 'buffer', Outcome.SEEN,
+                          f'{exchange.buffer} bytes can wait to be received')
     yield from _from_where(peer, senders)
     wrong = list(dict.fromkeys(filter(None, (
         peer.reads(answer.data) for answer in exchange.answers))))
@@ -163,10 +201,9 @@ def begin(peer: VerifiedPeer, line: Line) -> Iterator[CheckResult]:
     session = peer.session
     line.call(session.start)
     if not line.wait_for(peer.is_there, _BEGINS):
-        state = session.peer_state
         raise UnreachableError(
             f'{peer.to[0]}:{peer.to[1]}: no conversation within {_BEGINS:g} s: '
-            f'{session.sentences.get(state, state.value)}')
+            f'{session.explained()}')
     line.listen(1.0)
     yield CheckResult(STEP, 'program', Outcome.SEEN, f'it is {peer.who()}')
     if unlike := peer.unlike():

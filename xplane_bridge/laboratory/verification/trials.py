@@ -45,7 +45,7 @@ _GIVEN_BACK, _SHOWN = 4.0, 2.0
 # How near a reported control must be.
 _NEAR = 0.03
 # Where an aircraft is put: metres to the north; and how far off it may be then.
-_MOVED, _MOVED_NEAR = 60.0, 25.0
+_MOVED, _MOVED_NEAR, _FLOWN_NEAR = 60.0, 25.0, 15.0
 # How often that is tried, as a datagram may be lost; how late a report may be, in seconds.
 _TRIES, _SHOWS = 3, 0.6
 _STANDS = 1.2
@@ -184,6 +184,8 @@ class Trials:
         self.marks.append(Mark(trial, first[:2], second[:2], is_shown))
         if self._peer.reports_controls:
             yield self._on_the_wire(control, is_shown, before + trial.step)
+        # Who lets go of a control leaves it where it was commanded last, if nobody else moves it.
+        self._put_back(control, before)
         self._peer.release(self._line)
         yield from self._given_back(control, before)
         self.attend(_SETTLES)
@@ -235,10 +237,9 @@ class Trials:
             self.marks.append(Mark(trial, *(marks if step > 0.0 else marks[::-1]), first[2]))
         if self._peer.reports_controls:
             yield self._on_the_wire(control, first[2], value)
-        self._hold(control, before, 0.3)
-        back = not self._peer.reports_controls or self._wait(
-            lambda: _is_near(self._reported(control), before), _SHOWN)
-        self.undo.pop()
+        back = self._put_back(control, before)
+        if back:
+            self.undo.pop()
         if self._peer.reports_controls and 'throttle' in ''.join(self._peer.session.taken):
             self._peer.release(self._line)
         if not back:
@@ -249,6 +250,16 @@ class Trials:
             yield self._finding(
                 Outcome.SEEN, 'given back', f'{control} is back where it was')
         self.attend(_SETTLES)
+
+    def _put_back(self, control: str, before: float) -> bool:
+        """Command where a lever was until that is shown, as datagrams may be lost."""
+        self._hold(control, before, 0.3)
+        left = _SHOWN
+        while left > 0.0 and self._peer.reports_controls and not _is_near(
+                self._reported(control), before):
+            self._hold(control, before, _REPEATED)
+            left -= _REPEATED
+        return not self._peer.reports_controls or _is_near(self._reported(control), before)
 
     def _wait(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Go on until a condition holds; return whether it does."""
@@ -313,9 +324,9 @@ class Trials:
         self.undo.append(Undo(
             'pose', lambda: self._shift(-_MOVED), f'it was put {_MOVED:g} m to the north'))
         for metres, words in ((_MOVED, 'there'), (-_MOVED, 'back')):
-            seen, tries = self._shift(metres), 1
-            while tries < _TRIES and not abs(seen) > _MOVED_NEAR:
-                seen, tries = self._shift(metres), tries + 1
+            (seen, stayed), tries = self._shift(metres), 1
+            while tries < _TRIES and stayed:
+                (seen, stayed), tries = self._shift(metres), tries + 1
             if abs(seen - metres) < _MOVED_NEAR:
                 yield self._finding(
                     Outcome.SEEN, 'pose', f'it is put {abs(metres):g} m {words}')
@@ -329,18 +340,22 @@ class Trials:
             self._wait(lambda: not peer.session.unconfirmed, _GIVEN_BACK)
         self.attend(_SETTLES, keeps=False)
 
-    def _shift(self, metres: float) -> float:
-        """Put it so far to the north; return how far it was seen to go, beyond its flight."""
+    def _shift(self, metres: float) -> tuple[float, bool]:
+        """
+        Put it so far to the north; return how far it was seen to go, beyond its flight.
+
+        And whether it has only flown on, as if nothing had been said.
+        """
         before = self.attend(_REPEATED * 2, keeps=False)
         if not before:
-            return math.nan
+            return math.nan, True
         last = before[-1]
         state = last.state
         frame = LocalFrame(state.latitude_deg, state.longitude_deg, 0.0)
         latitude, longitude, _ = frame.enu_to_geodetic((0.0, metres, 0.0))
         self._peer.place(
             self._line, Spot(latitude, longitude, state.altitude_msl), state)
-        seen = math.nan
+        seen, stayed = math.nan, True
         velocity = state.velocity or (0.0, 0.0, 0.0)
         for sample in self.attend(0.8, keeps=False):
             _, north, _ = frame.geodetic_to_enu(
@@ -351,7 +366,8 @@ class Trials:
             off = min(candidates, key=lambda place: abs(place - metres))
             if math.isnan(seen) or abs(off - metres) < abs(seen - metres):
                 seen = off
-        return seen
+            stayed = abs(north - flown) < _FLOWN_NEAR
+        return seen, stayed and not abs(seen - metres) < _MOVED_NEAR
 
     # The motion, once the physics is known.
 

@@ -16,12 +16,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from xplane_bridge.bridges.conversions.plausibility import Plausibility
+from xplane_bridge.bridges.links import causes
+from xplane_bridge.bridges.links.udp import SocketCounters
 from xplane_bridge.laboratory.verification import moments, reach, trials
+from xplane_bridge.laboratory.verification.evidence import arrival
 from xplane_bridge.laboratory.verification.evidence.consistency import Consistency, STEP
 from xplane_bridge.laboratory.verification.evidence.findings import CheckResult, Outcome
 from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord, Sample
@@ -32,10 +36,6 @@ from xplane_bridge.laboratory.verification.trials import Trials
 _CONFIRMS = 4.0
 # Of the updates asked for; and what else says why there are fewer.
 _ENOUGH, _OF_NETWORK = 0.75, ('rate', 'gaps', 'loss', 'jitter')
-# Values that do not arrive, each with a line of its own.
-_MOST_NAMED = 12
-# The simulator's own time against ours.
-_TIME_WITHIN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,35 +61,27 @@ class WalkStep(NamedTuple):
     run: Callable[[], Iterable[CheckResult]]
 
 
-class Verification:
+class Walk(ABC):
     """
-    Verifies one peer. ``tell`` takes lines for people, ``asks`` whether a step may be taken.
+    Takes the steps of a verification. ``tell`` takes lines for people, ``asks`` whether to go on.
 
     ``findings`` grows as it goes on. However it ends, close() gives back what was taken; ``left``
-    says afterwards what did not come back, and how to undo it.
+    says afterwards what did not come back, and how to undo it. ``program`` is what answers, once
+    that is known.
     """
 
     def __init__(
-        self, peer: VerifiedPeer, network: PeerNetwork, settings: Settings,
-        tell: Callable[[str], None], asks: Callable[[str], bool],
-        others: Mapping[str, Probe],
+        self, program: str, settings: Settings, tell: Callable[[str], None],
+        asks: Callable[[str], bool],
     ) -> None:
         self.findings: list[CheckResult] = []
         self.left: tuple[str, ...] = ()
         self.gave_back: tuple[str, ...] = ()
-        # What answers, once that is known.
-        self.program = peer.title
-        self._peer = peer
-        self._network = network
+        self.program = program
         self._settings = settings
         self._tell = tell
         self._asks = asks
-        self._others = others
-        self._line: Line | None = None
         self._samples: list[Sample] = []
-        self._heard: list[float] = []
-        self._trials: Trials | None = None
-        self._bad: set[str] = set()
 
     @property
     def record(self) -> FlightRecord:
@@ -104,19 +96,71 @@ class Verification:
 
         A peer that stops responding ends it with a finding.
         """
+        step = reach.STEP
         try:
-            for step in self._steps():
-                self._take(step)
+            for one in self._steps():
+                step = one.name
+                self._take(one)
         except reach.AstrayError:
             # Its finding has said it.
             pass
         except PeerLostError as error:
             self._add(CheckResult(
-                'Commands' if self._trials else STEP, 'peer', Outcome.DIFFERS,
-                f'it stopped responding: {error}', '', 'an answer', 'silence'))
+                step, 'peer', Outcome.DIFFERS, f'it stopped responding: {error}', '', 'an answer',
+                'silence'))
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what was taken, until that is shown; twice is fine."""
+
+    @abstractmethod
+    def _steps(self) -> Iterator[WalkStep]:
+        """Yield the steps in their order."""
+
+    def _skip(self) -> None:  # noqa: B027 -- nothing has come if nobody listens yet
+        """Forget what has come while a person was asked."""
+
+    def _take(self, step: WalkStep) -> None:
+        if step.changes and self._settings.read_only:
+            self._add(CheckResult(step.name, 'step', Outcome.SKIPPED,
+                              f'not done, as nothing may be changed: it {step.announces}'))
+            return
+        self._tell(f'\n{step.name}: {step.announces}.')
+        if step.changes and not self._ask(step.announces):
+            self._add(CheckResult(
+                step.name, 'step', Outcome.SKIPPED, f'declined: {step.announces}'))
+            return
+        for finding in step.run():
+            self._add(finding)
+
+    def _ask(self, question: str) -> bool:
+        """Ask a person, who may take minutes: what comes meanwhile is no part of the step."""
+        answer = self._asks(question)
+        self._skip()
+        return answer
+
+    def _add(self, finding: CheckResult) -> None:
+        self.findings.append(finding)
+        self._tell(f'  {finding}')
+
+
+class Verification(Walk):
+    """Verifies a peer that a session talks to; ``others`` are questions of other programs."""
+
+    def __init__(
+        self, peer: VerifiedPeer, network: PeerNetwork, settings: Settings,
+        tell: Callable[[str], None], asks: Callable[[str], bool],
+        others: Mapping[str, Probe],
+    ) -> None:
+        super().__init__(peer.title, settings, tell, asks)
+        self._peer = peer
+        self._network = network
+        self._others = others
+        self._line: Line | None = None
+        self._heard: list[float] = []
+        self._trials: Trials | None = None
 
     def close(self) -> None:
-        """Give back what was taken, until that is shown, and close the line; twice is fine."""
         line, self._line = self._line, None
         if line is None:
             return
@@ -140,6 +184,10 @@ class Verification:
             self.left = tuple(left)
             self.gave_back = tuple(dict.fromkeys(taken))
             line.close()
+
+    def _skip(self) -> None:
+        if self._line is not None:
+            self._line.skip()
 
     # The steps.
 
@@ -169,30 +217,6 @@ class Verification:
                 moments.STEP, 'asks you to pause, load and restart the simulator: each may be '
                 'skipped', False, self._moments)
 
-    def _take(self, step: WalkStep) -> None:
-        if step.changes and self._settings.read_only:
-            self._add(CheckResult(step.name, 'step', Outcome.SKIPPED,
-                              f'not done, as nothing may be changed: it {step.announces}'))
-            return
-        self._tell(f'\n{step.name}: {step.announces}.')
-        if step.changes and not self._ask(step.announces):
-            self._add(CheckResult(
-                step.name, 'step', Outcome.SKIPPED, f'declined: {step.announces}'))
-            return
-        for finding in step.run():
-            self._add(finding)
-
-    def _ask(self, question: str) -> bool:
-        """Ask a person, who may take minutes: what comes meanwhile is no part of the step."""
-        answer = self._asks(question)
-        if self._line is not None:
-            self._line.skip()
-        return answer
-
-    def _add(self, finding: CheckResult) -> None:
-        self.findings.append(finding)
-        self._tell(f'  {finding}')
-
     def _reach(self) -> Iterator[CheckResult]:
         yield from reach.reach(self._peer, self._network, self._others)
         self._line = self._network.line(self._peer.session, self._peer.make_loop)
@@ -202,7 +226,6 @@ class Verification:
     def _telemetry(self) -> Iterator[CheckResult]:
         peer, line = self._peer, self._line
         assert line is not None
-        begun = line.now()
         gate = Plausibility(clock=line.now)
         for heard in line.attend(self._settings.seconds):
             sample = peer.sample(heard)
@@ -212,29 +235,23 @@ class Verification:
             gate.state(sample.state)
             self._samples.append(sample)
         yield from self._rate()
-        missing = list(peer.missing(line.now()))
-        wanted = len(peer.session.wanted)
-        yield CheckResult(
-            STEP, 'values', Outcome.SEEN, f'{wanted - len(missing)} of {wanted} values arrive')
-        for name in missing[:_MOST_NAMED]:
-            yield CheckResult(
-                STEP, name, Outcome.DIFFERS, f'{name} does not arrive: this simulator or aircraft '
-                'does not have it', '', 'a value', 'none', name)
-        if len(missing) > _MOST_NAMED:
-            yield CheckResult(STEP, 'values', Outcome.DIFFERS,
-                          f'{len(missing) - _MOST_NAMED} more values do not arrive', '',
-                          str(wanted), str(wanted - len(missing)))
-        for name, withheld in gate.withheld.items():
-            yield CheckResult(
-                STEP, name, Outcome.DIFFERS, f'{name} is impossible, {withheld.count} times', '',
-                'a possible value', f'{withheld.value:.6g}')
+        yield from arrival.missing(list(peer.missing(line.now())), len(peer.session.wanted))
+        yield from arrival.impossible(gate)
         statistics = peer.session.statistics
         if statistics.malformed.total:
             yield CheckResult(
                 STEP, 'datagrams', Outcome.DIFFERS,
-                f'{statistics.malformed.total} datagrams cannot be read: {statistics.last_error}',
+                causes.malformed(statistics.malformed.total, statistics.last_error),
                 '', 'none', str(statistics.malformed.total))
-        yield from self._time(line.now() - begun)
+        if peer.replays(line):
+            yield CheckResult(
+                STEP, 'replay', Outcome.DIFFERS, 'it plays a replay: nothing that is commanded '
+                'moves the aircraft', '', 'a flight', 'a replay')
+        counters = line.counters()
+        if isinstance(counters, SocketCounters):
+            yield from reach.elsewhere(counters)
+        yield from arrival.pace(
+            self._samples, self._heard, peer.requirements.get('time', ''))
 
     def _rate(self) -> Iterator[CheckResult]:
         """Compare how often telemetry comes with how often it was asked for."""
@@ -247,21 +264,6 @@ class Verification:
             yield CheckResult(
                 STEP, 'rate', Outcome.DIFFERS, 'updates come less often than asked: are there '
                 'fewer frames per second?', '', f'{asked:g} per second', f'{rate:.1f}')
-
-    def _time(self, passed: float) -> Iterator[CheckResult]:
-        """Compare the simulator's own time with ours."""
-        times = [sample.at for sample in self._samples if sample.state.time is not None]
-        number = self._peer.requirements.get('time', '')
-        if len(times) < 2 or len(self._heard) < 2 or passed <= 0.0:
-            return
-        pace = (times[-1] - times[0]) / (self._heard[-1] - self._heard[0])
-        if abs(pace - 1.0) <= _TIME_WITHIN:
-            yield CheckResult(
-                STEP, 'time', Outcome.SEEN, "the simulator's time keeps pace", number)
-        else:
-            yield CheckResult(
-                STEP, 'time', Outcome.DIFFERS, "the simulator's time does not keep pace", number,
-                '1 s per second', f'{pace:.2f} s per second')
 
     def _made_trials(self) -> Trials:
         assert self._line is not None
@@ -281,7 +283,8 @@ class Verification:
 
     def _moments(self) -> Iterator[CheckResult]:
         assert self._line is not None
-        yield from moments.of_moments(self._peer, self._line, self._ask, self._tell)
+        yield from moments.of_moments(
+            moments.moments_of(self._peer, self._line), self._ask, self._tell)
 
     def _consistency(self) -> Iterator[CheckResult]:
         record = self.record

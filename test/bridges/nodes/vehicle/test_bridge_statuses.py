@@ -56,7 +56,7 @@ class Stand(Bridge):
             'link': SimpleNamespace(lock=nullcontext()), 'session': SimpleNamespace(
                 peer_state=ANSWERING, unconfirmed=(), statistics=SimpleNamespace(updates={}),
                 sentences={state: f'it is {state.value}' for state in PeerState},
-                contradictions=lambda now: ()),
+                contradictions=lambda now: (), advise=lambda _: ''),
             '_rates': SimpleNamespace(per_second=lambda counts, now: {})} | given
         return made
 
@@ -115,10 +115,10 @@ def told(status):
     (ANSWERING, {'active': False}, (STALE, 'not active')),
     (SILENT, {}, (WARN, 'it is silent')),
     (SILENT, {'peer_fault': lambda: 'it limps'}, (WARN, 'it is silent')),
-    (SILENT, {'hints': {SILENT: 'wait'}}, (WARN, 'it is silent; wait')),
-    (SILENT, {'hints': {SILENT: 'it is silent, so wait'}}, (WARN, 'it is silent, so wait')),
+    (SILENT, {'hint': lambda _: 'wait'}, (WARN, 'it is silent; wait')),
+    (SILENT, {'hint': lambda _: 'it is silent, so wait'}, (WARN, 'it is silent, so wait')),
     (AWAY, {}, (WARN, 'it is away (looked for at 1.2.3.4:5)')),
-    (AWAY, {'hints': {AWAY: 'start it'}}, (
+    (AWAY, {'hint': lambda _: 'start it'}, (
         WARN, 'it is away (looked for at 1.2.3.4:5); start it'))])
 def test_the_peers_state_is_said_with_what_can_be_done(state, given, expected):
     made = Stand(**given)

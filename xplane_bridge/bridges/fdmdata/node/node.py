@@ -43,7 +43,6 @@ from xplane_bridge.bridges.nodes.vehicle.bridge import Bridge, FRESH, Handler
 from xplane_bridge.bridges.nodes.vehicle.controls import CommandGate
 from xplane_bridge.bridges.nodes.vehicle.engines import EngineGate
 from xplane_bridge.bridges.nodes.vehicle.publisher import make_undulation
-from xplane_bridge.bridges.sessions.base import PeerState
 from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.common.timing import SECOND_NS
 
@@ -59,14 +58,6 @@ class FdmdataNode(Bridge[FdmdataParameters, FdmdataSession]):
     """Bridge one Huginn."""
 
     peer = 'Huginn'
-    hints = {
-        PeerState.UNKNOWN: 'waiting for the first reply',
-        PeerState.AWAY: 'check that Huginn is running, the parameters host and data_port, and '
-                        'that no firewall drops UDP',
-        PeerState.HELD: 'resume it: call the service pause with data false, or huginn_control.py '
-                        'resume',
-        PeerState.BROKEN: 'restart Huginn; somebody sent it a NaN',
-    }
 
     def __init__(self, **options: Any) -> None:
         super().__init__('fdmdata_node', FdmdataParameters, **options)

@@ -73,6 +73,14 @@ class FdmdataSession(Session):
         PeerState.AWAY: 'not responding: Huginn is off or unreachable',
         PeerState.LEAVING: 'giving back what was taken',
     }
+    advice = {
+        PeerState.UNKNOWN: 'waiting for the first reply',
+        PeerState.AWAY: 'check that Huginn is running, its address and port, and that no firewall '
+                        'drops UDP',
+        PeerState.HELD: 'resume it: call the service pause with data false, or huginn_control.py '
+                        'resume',
+        PeerState.BROKEN: 'restart Huginn; somebody sent it a NaN',
+    }
 
     statistics: Statistics
     _peer: Peer

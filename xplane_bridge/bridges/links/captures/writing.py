@@ -40,14 +40,14 @@ class CaptureFile:
     A capture that is written as datagrams arrive, in packets of raw IP without checksums.
 
     What is not flushed is lost if the process is killed. Raises OSError, FileExistsError if there
-    is such a file.
+    is such a file that it does not replace.
     """
 
-    def __init__(self, path: Path, destination: Address) -> None:
+    def __init__(self, path: Path, destination: Address, *, replaces: bool = False) -> None:
         self.path = path
         self.size = len(_FILE_HEADER)
         self._to = socket.inet_aton(destination[0]), destination[1]
-        self._stream = plain_files.growing(path, replaces=False)
+        self._stream = plain_files.growing(path, replaces)
         self._stream.write(_FILE_HEADER)
         self._stream.flush()
 

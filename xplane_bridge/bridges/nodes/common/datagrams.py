@@ -22,8 +22,9 @@ from typing import Any
 
 from rclpy.task import Future
 
+from xplane_bridge.bridges.links import causes
 from xplane_bridge.bridges.links.captures.replay import ReplayLoop
-from xplane_bridge.bridges.links.udp import RECEIVE_BUFFER, SocketCounters
+from xplane_bridge.bridges.links.udp import SocketCounters
 from xplane_bridge.bridges.nodes.common.base import BridgeNode
 from xplane_bridge.bridges.nodes.common.diagnostics import ERROR, OK, Status, WARN
 from xplane_bridge.bridges.nodes.common.lists import named
@@ -107,11 +108,13 @@ class LinkReport:
         if time.monotonic() - counters.dropped_at < _RECENT and counters.dropped_from is not None:
             address, port = counters.dropped_from
             level = WARN
-            text = (f'another program is sending here and is ignored, from {address}:{port}, '
-                    f"which is not the simulator's port: stop it{advice}")
+            text = causes.OTHER_PROGRAM.said(sender=f'{address}:{port}') + advice
+        elif counters.stranger is not None and not counters.received:
+            address, port = counters.stranger
+            level, text = WARN, causes.OTHER_ADDRESS.said(sender=f'{address}:{port}')
         elif bad:
-            level, text = WARN, f'{counted(bad, "malformed datagram")}: {last_error}'
-        if too_much := overload(counters, before):
+            level, text = WARN, causes.malformed(bad, last_error)
+        if too_much := causes.overload(counters, before):
             text = too_much if level == OK else f'{too_much}; {text}'
             level = WARN
         return Status('link', level, text, (
@@ -124,23 +127,6 @@ class LinkReport:
             ('dropped by the kernel', str(counters.kernel_drops)),
             *((f'malformed {kind}', str(count)) for kind, count in malformed.items()),
         ))
-
-
-def overload(now: SocketCounters, before: SocketCounters) -> str:
-    """Return a message about datagrams dropped by the kernel in between; '' if none."""
-    count, strangers = now.kernel_drops - before.kernel_drops, now.dropped - before.dropped
-    if count <= 0:
-        return ''
-    dropped = counted(count, 'datagram')
-    if strangers > now.received - before.received:
-        return (
-            f'the kernel dropped {dropped} because the receive buffer was full: most of the '
-            f'traffic is not from the peer ({counted(strangers, "datagram")} in the last second); '
-            'stop its sender, or block it with a firewall')
-    return (
-        f'the kernel dropped {dropped} because the receive buffer was full: this computer '
-        'is too busy, or the traffic is more than the node can handle; allow a larger buffer: '
-        f'sysctl -w net.core.rmem_max={RECEIVE_BUFFER}')
 
 
 class RateMeter:
@@ -170,7 +156,8 @@ def values_status(wanted: Collection[str], missing: Mapping[str, float], now: fl
             'values', OK, f'all {len(wanted)} values arrive' if wanted else 'none requested')
     names = [f'{name} (for {now - since:.0f} s)' for name, since in missing.items()]
     return Status(
-        'values', WARN, f'{len(names)} of {len(wanted)} values do not arrive: {named(names)}')
+        'values', WARN, causes.ABSENT_VALUES.said(
+            absent=len(names), wanted=len(wanted), names=named(names)))
 
 
 def capture_status(link: ReplayLoop) -> Status:

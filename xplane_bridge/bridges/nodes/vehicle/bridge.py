@@ -49,6 +49,7 @@ from xplane_bridge.bridges.sessions.base import (
     ReadDone,
     RELEASE_TIMEOUT,
     Session,
+    with_advice,
 )
 from xplane_bridge.bridges.sessions.left import Left
 from xplane_bridge.common.text import LONGEST_LINE, printable
@@ -83,9 +84,6 @@ class Bridge(BridgeNode[P], Generic[P, S]):
 
     piece: ClassVar[str] = 'datagram'
     """Name of one unit of received data in messages."""
-
-    hints: ClassVar[Mapping[PeerState, str]] = {}
-    """What the user can do about each state of the peer."""
 
     good: ClassVar[PeerState] = PeerState.ANSWERING
     """The state in which all is well."""
@@ -232,17 +230,14 @@ class Bridge(BridgeNode[P], Generic[P, S]):
 
     def hint(self, state: PeerState) -> str:
         """Return what the user can do about a state of the peer."""
-        return self.hints.get(state, '')
+        return self.session.advise(state)
 
     def sentence(self, state: PeerState) -> str:
         """Return the meaning of a peer's state, and what can be done about it."""
-        said = self.session.sentences[state]
-        hint = self.hint(state)
-        if hint.startswith(said):
-            return hint
-        if state is PeerState.AWAY:
+        said, hint = self.session.sentences[state], self.hint(state)
+        if state is PeerState.AWAY and not hint.startswith(said):
             said += f' (looked for at {printable(self.peer_address())})'
-        return f'{said}; {hint}' if hint else said
+        return with_advice(said, hint)
 
     # From the peer: in the link's thread.
 

@@ -240,10 +240,6 @@ class SimpitNode(Bridge[SimpitParameters, SimpitSession]):
             'telemetry arrives, but no echo comes back: the plugin no longer reads this port; '
             'restart the game')
 
-    def hint(self, state: PeerState) -> str:
-        """Return what the user should check."""
-        return self.session.hint
-
     def diagnose_link(self, counters: SerialCounters) -> Status:
         """Return the status of the port and its packets."""
         status, statistics = self.link.status, self.session.statistics

@@ -191,6 +191,10 @@ class SimpitSession(Session):
         """Return the game behind the plugin, None until it has answered."""
         return self._peer.game
 
+    def advise(self, state: PeerState) -> str:
+        """Return what the user should check, as it is known by now."""
+        return self.hint
+
     @property
     def hint(self) -> str:
         """Return what the user should check; empty while all is well."""

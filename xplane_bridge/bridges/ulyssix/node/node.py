@@ -22,10 +22,10 @@ import time
 from typing import Any, NamedTuple
 
 from xplane_bridge.bridges.links.captures.replay import ReplayLoop
+from xplane_bridge.bridges.links.causes import overload
 from xplane_bridge.bridges.links.loop import SessionLoop, UdpLoop
 from xplane_bridge.bridges.links.peer import ANY_PORT
 from xplane_bridge.bridges.links.udp import resolve_sender, SocketCounters, UdpSocket
-from xplane_bridge.bridges.nodes.common.datagrams import overload
 from xplane_bridge.bridges.nodes.common.diagnostics import ERROR, OK, STALE, Status, WARN
 from xplane_bridge.bridges.nodes.common.running import run
 from xplane_bridge.bridges.nodes.vehicle.bridge import Bridge, FRESH, Handler
@@ -54,11 +54,6 @@ _RENAMED = 3
 # More than the time zones of a country differ: the clock or its interpretation is wrong.
 _LATE = 60.0
 
-_HINT = (
-    'check that the publisher is running, that it sends to this computer (or to the group or '
-    'broadcast address) and to this port, and that no firewall drops UDP'
-)
-
 
 class _Counts(NamedTuple):
     """Counters that diagnostics compare from one second to the next."""
@@ -77,7 +72,6 @@ class UlyssixNode(Bridge[UlyssixParameters, UlyssixSession]):
     """Publish what a Ulyssix publisher sends; nothing is sent to it."""
 
     peer = 'the publisher'
-    hints = {PeerState.UNKNOWN: _HINT, PeerState.SILENT: _HINT}
     good = PeerState.STREAMING
 
     def __init__(self, **options: Any) -> None:

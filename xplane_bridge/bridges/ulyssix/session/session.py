@@ -71,6 +71,9 @@ class UlyssixSession(Session):
         PeerState.STREAMING: 'sending',
         PeerState.SILENT: 'no longer sending',
     }
+    advice = dict.fromkeys((PeerState.UNKNOWN, PeerState.SILENT), (
+        'check that the publisher is running, that it sends to this computer (or to the group or '
+        'broadcast address) and to this port, and that no firewall drops UDP'))
 
     statistics: Statistics
     _peer: Peer

@@ -130,13 +130,6 @@ class XpcNode(Bridge[XpcParameters, XpcSession]):
     """Bridge one X-Plane with the X-Plane Connect plugin."""
 
     peer = 'X-Plane Connect'
-    hints = {
-        PeerState.UNKNOWN: 'waiting for the first reply',
-        PeerState.AWAY: 'check that X-Plane is running, that its plugin XPlaneConnect is enabled, '
-                        'the parameters host and port, and that no firewall drops UDP',
-        PeerState.LOADING: 'leave the menu or wait until the scenery is loaded; the plugin '
-                           'answers only while frames are drawn',
-    }
 
     def __init__(self, **options: Any) -> None:
         super().__init__('xpc_node', XpcParameters, **options)

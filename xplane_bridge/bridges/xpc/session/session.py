@@ -91,6 +91,13 @@ class XpcSession(Session):
         PeerState.AWAY: 'not responding: X-Plane is off, unreachable, or without the plugin',
         PeerState.LEAVING: 'giving back what was taken',
     }
+    advice = {
+        PeerState.UNKNOWN: 'waiting for the first reply',
+        PeerState.AWAY: 'check that X-Plane is running, that its plugin XPlaneConnect is enabled, '
+                        'its address and port, and that no firewall drops UDP',
+        PeerState.LOADING: 'leave the menu or wait until the scenery is loaded; the plugin '
+                           'answers only while frames are drawn',
+    }
 
     statistics: Statistics
 

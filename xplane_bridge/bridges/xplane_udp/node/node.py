@@ -74,22 +74,11 @@ _ORDERS: Mapping[str, Literal['little', 'big'] | None] = {
     'auto': None, 'little': 'little', 'big': 'big'}
 _TRAILERS = {'auto': None, 'with': True, 'without': False}
 
-_CHECK = ('check that X-Plane is running, the parameters host and port, and that no firewall '
-          'drops UDP')
-
 
 class XplaneUdpNode(Bridge[XplaneUdpParameters, XplaneUdpSession]):
     """Bridge one X-Plane over its native UDP interface."""
 
     peer = 'X-Plane'
-    hints = {
-        PeerState.SEARCHING: 'check that X-Plane 10 or later is running in this network and that '
-                             'multicast gets through, or set discover: false and host',
-        PeerState.UNKNOWN: 'waiting for the first datagram',
-        PeerState.LOADING: _CHECK,
-        PeerState.AWAY: _CHECK,
-    }
-
     def __init__(self, **options: Any) -> None:
         super().__init__('xplane_udp_node', XplaneUdpParameters, **options)
         self._simulator_time = SimulatorTime()

@@ -81,6 +81,8 @@ BEACON_CHANNEL = 'beacon'
 _LAST = 0.4
 _LAST_WATCHED = 0.8
 
+_CHECK = ('check that X-Plane is running, its address and port, and that no firewall drops '
+          'UDP')
 _OTHER_VERSION = 'X-Plane now has a different version'
 
 
@@ -109,6 +111,13 @@ class XplaneUdpSession(Session):
         PeerState.LEAVING: 'giving back what was taken',
         PeerState.AWAY: 'nothing received: X-Plane is off, unreachable, or sends its data '
                         'elsewhere',
+    }
+    advice = {
+        PeerState.SEARCHING: 'check that X-Plane 10 or later is running in this network and that '
+                             'multicast gets through, or set discover: false and host',
+        PeerState.UNKNOWN: 'waiting for the first datagram',
+        PeerState.LOADING: _CHECK,
+        PeerState.AWAY: _CHECK,
     }
 
     # Of all: whoever follows the node's state sees what it does.

@@ -55,8 +55,7 @@ from xplane_bridge.laboratory.export.ulyssix.sources import (
 
 # Of datagrams that are no packets: enough to see what they are (bytes).
 _MOST_GARBAGE = 256 * 1024
-_HINT = ('check that the publisher is running, that it sends to this computer (or to the group or '
-         'broadcast address) and to this port, and that no firewall drops UDP')
+_HINT = UlyssixSession.advice[PeerState.UNKNOWN]
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -22,14 +22,19 @@ that is real time; tests carry the same datagrams in memory, in simulated time.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from queue import Empty, SimpleQueue
 import select
 import time
 from typing import Any, NamedTuple
 
-from xplane_bridge.bridges.links.loop import SessionLoop
-from xplane_bridge.bridges.links.udp import SocketCounters, UdpSocket
+from xplane_bridge.bridges.links.loop import SessionLoop, Tap, UdpLoop
+from xplane_bridge.bridges.links.udp import (
+    address_towards,
+    own_addresses,
+    SocketCounters,
+    UdpSocket,
+)
 from xplane_bridge.bridges.sessions.base import Address, PeerState, Session
 from xplane_bridge.common.timing import SECOND_NS
 
@@ -87,8 +92,7 @@ class Line(ABC):
         heard = self.listen(
             seconds, lambda: self._is_lost() or (until is not None and until()))
         if self._is_lost():
-            raise PeerLostError(self.session.sentences.get(
-                self.session.peer_state, self.session.peer_state.value))
+            raise PeerLostError(self.session.explained())
         return heard
 
     def wait_for(self, condition: Callable[[], bool], seconds: float) -> bool:
@@ -102,16 +106,23 @@ class Line(ABC):
 
 
 class LiveLine(Line):
-    """A session on the loop of its link, in real time; ``make_loop`` opens its sockets."""
+    """
+    A session on the loop of its link, in real time; ``make_loop`` opens its sockets.
+
+    ``tap`` is told of each datagram, if they are datagrams.
+    """
 
     def __init__(
         self, session: Session,
         make_loop: Callable[[Callable[[Any, int], None], Callable[[Exception], None]],
                             SessionLoop],
+        tap: Tap | None = None,
     ) -> None:
         super().__init__(session)
         self._heard: SimpleQueue[Heard | Exception] = SimpleQueue()
         self._loop = make_loop(self._on_event, self._heard.put)
+        if isinstance(self._loop, UdpLoop):
+            self._loop.tap = tap
         self._loop.start()
 
     def now(self) -> float:
@@ -168,13 +179,15 @@ class Exchange(NamedTuple):
     Questions that were sent, and what came back.
 
     ``own`` is the address and port they were sent from, '' if that is not known. ``round_trips``
-    has one number for each question that was answered.
+    has one number for each question that was answered. ``buffer`` is what the kernel grants to
+    receive, in bytes, 0 if that is not known.
     """
 
     sent: int
     own: Address
     answers: tuple[Answer, ...]
     round_trips: tuple[float, ...]
+    buffer: int = 0
 
     @property
     def lost(self) -> int:
@@ -202,8 +215,18 @@ class PeerNetwork(ABC):
         """Send a question until it is answered, and return all that comes in so many seconds."""
 
     @abstractmethod
-    def overhear(self, port: int, seconds: float, group: str = '') -> list[Answer]:
-        """Return what arrives at a port, or at a multicast group, from anybody."""
+    def overhear(
+        self, port: int, seconds: float, group: str = '', towards: str = ''
+    ) -> list[Answer]:
+        """
+        Return what arrives at a port, or at a multicast group, from anybody.
+
+        The group is joined on the network that leads ``towards`` an address, if one is given.
+        """
+
+    @abstractmethod
+    def networks(self, host: str) -> tuple[Mapping[str, str], str]:
+        """Return the addresses of this computer by interface, and that from which it sends."""
 
     @abstractmethod
     def line(
@@ -218,10 +241,11 @@ _TRIED = 3
 
 
 class UdpPeerNetwork(PeerNetwork):
-    """The network of this computer."""
+    """The network of this computer; ``tap`` is told of each datagram of a conversation."""
 
-    def __init__(self, bind_address: str = '') -> None:
+    def __init__(self, bind_address: str = '', tap: Tap | None = None) -> None:
         self._bind_address = bind_address
+        self._tap = tap
 
     def ask(self, question: bytes, to: Address, times: int, closing: bytes = b'') -> Exchange:
         link = UdpSocket((self._bind_address, 0), peer=to)
@@ -241,12 +265,12 @@ class UdpPeerNetwork(PeerNetwork):
                 if got:
                     trips.append(got[0].after)
                 answers += got
-            own = link.local
+            own, buffer = link.local, link.receive_buffer
             if closing:
                 link.send(closing)
         finally:
             link.close()
-        return Exchange(sent, own, tuple(answers), tuple(trips))
+        return Exchange(sent, own, tuple(answers), tuple(trips), buffer)
 
     def stream(
         self, question: bytes, to: Address, seconds: float, closing: bytes = b''
@@ -260,26 +284,35 @@ class UdpPeerNetwork(PeerNetwork):
                 link.send(question)
                 answers = _collect(link, begun, _PATIENCE, first=True)
             answers += _collect(link, begun, seconds, first=False)
-            own = link.local
+            own, buffer = link.local, link.receive_buffer
             if closing:
                 link.send(closing)
         finally:
             link.close()
-        return Exchange(sent, own, tuple(answers), tuple(one.after for one in answers[:1]))
+        return Exchange(
+            sent, own, tuple(answers), tuple(one.after for one in answers[:1]), buffer)
 
-    def overhear(self, port: int, seconds: float, group: str = '') -> list[Answer]:
-        link = UdpSocket(('' if group else self._bind_address, port), group=group or None)
+    def overhear(
+        self, port: int, seconds: float, group: str = '', towards: str = ''
+    ) -> list[Answer]:
+        interface = self._bind_address or (address_towards(towards) if towards else '')
+        link = UdpSocket(
+            ('' if group else self._bind_address, port), group=group or None,
+            interface=interface if group else '')
         try:
             return _collect(link, time.monotonic(), seconds, first=False)
         finally:
             link.close()
+
+    def networks(self, host: str) -> tuple[Mapping[str, str], str]:
+        return own_addresses(), self._bind_address or address_towards(host)
 
     def line(
         self, session: Session,
         make_loop: Callable[[Callable[[Any, int], None], Callable[[Exception], None]],
                             SessionLoop],
     ) -> Line:
-        return LiveLine(session, make_loop)
+        return LiveLine(session, make_loop, self._tap)
 
 
 def _collect(link: UdpSocket, begun: float, seconds: float, *, first: bool) -> list[Answer]:

@@ -29,6 +29,7 @@ from xplane_bridge.laboratory.verification.evidence.consistency import Source
 from xplane_bridge.laboratory.verification.evidence.findings import CheckResult
 from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord, Sample
 from xplane_bridge.laboratory.verification.evidence.line import Heard, Line
+from xplane_bridge.laboratory.verification.evidence.places import Unplaced
 
 OnEvent: TypeAlias = Callable[[Any, int], None]
 OnFailure: TypeAlias = Callable[[Exception], None]
@@ -95,6 +96,7 @@ class VerifiedPeer(ABC):
     beacon: tuple[str, int] | None = None
     answers_from_its_port: ClassVar[bool] = True
     can_pause: bool = False
+    says_replay: bool = False
     can_place: bool = False
     reports_controls: ClassVar[bool] = True
     takes: tuple[str, ...] = (*SURFACES, 'throttle', 'flaps', 'gear')
@@ -141,6 +143,14 @@ class VerifiedPeer(ABC):
     def spoken(self, record: FlightRecord, bad: Collection[str]) -> Iterable[CheckResult]:
         """Return findings of what only this protocol has; ``bad`` signals witness nothing."""
         return ()
+
+    def replays(self, line: Line) -> bool | None:
+        """Return whether the simulator says that it plays a replay, None if it does not say."""
+        return None
+
+    def unplaced(self) -> Unplaced | None:
+        """Return what removes names and places from its datagrams, None if nothing can."""
+        return None
 
     # Commands.
 

@@ -30,6 +30,7 @@ from xplane_bridge.common.controls import FLOWN
 from xplane_bridge.laboratory.verification.evidence.consistency import Source
 from xplane_bridge.laboratory.verification.evidence.flight_record import Sample
 from xplane_bridge.laboratory.verification.evidence.line import Heard, Line
+from xplane_bridge.laboratory.verification.evidence.places import Unplaced, UnplacedHuginn
 from xplane_bridge.laboratory.verification.peers.base import (
     OnEvent,
     OnFailure,
@@ -111,6 +112,9 @@ class VerifiedHuginn(VerifiedPeer):
                 f'{command.name.lower()} {name}': value
                 for command, reply in event.values.items()
                 for name, value in zip(reply.__slots__, reply.values, strict=True)})
+
+    def unplaced(self) -> Unplaced:
+        return UnplacedHuginn()
 
     # Commands.
 

@@ -35,6 +35,7 @@ from xplane_bridge.laboratory.verification.evidence.consistency import Source
 from xplane_bridge.laboratory.verification.evidence.findings import CheckResult
 from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord, Sample
 from xplane_bridge.laboratory.verification.evidence.line import Heard, Line
+from xplane_bridge.laboratory.verification.evidence.places import Unplaced, UnplacedXpc
 from xplane_bridge.laboratory.verification.peers.base import (
     OnEvent,
     OnFailure,
@@ -46,6 +47,7 @@ from xplane_bridge.laboratory.verification.peers.base import (
 from xplane_bridge.laboratory.verification.peers.xplane import (
     DATAREF_SOURCES,
     Positions,
+    replays,
     spoken_datarefs,
 )
 
@@ -62,7 +64,7 @@ class VerifiedXpc(VerifiedPeer):
     title = 'X-Plane Connect'
     question = Probe(xpc.encode(xpc.GetPosition(0)), xpc.PORT, b'', 'XPC-28')
     beacon = (xpc.BEACON_GROUP, xpc.BEACON_PORT)
-    can_pause = can_place = True
+    can_pause = can_place = says_replay = True
     sources = {**DATAREF_SOURCES, 'latitude': _POSE, 'longitude': _POSE, 'altitude': _POSE}
     requirements = _REQUIREMENTS
 
@@ -130,6 +132,12 @@ class VerifiedXpc(VerifiedPeer):
     def spoken(self, record: FlightRecord, bad: Collection[str]) -> Iterable[CheckResult]:
         yield from self._positions.findings()
         yield from spoken_datarefs(record, bad)
+
+    def replays(self, line: Line) -> bool | None:
+        return replays(self.session, line)
+
+    def unplaced(self) -> Unplaced:
+        return UnplacedXpc()
 
     # Commands.
 

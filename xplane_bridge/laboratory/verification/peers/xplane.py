@@ -26,10 +26,14 @@ from xplane_bridge.bridges.conversions.axes import Vector
 from xplane_bridge.bridges.conversions.plausibility import NOWHERE
 from xplane_bridge.bridges.conversions.xplane import state as xplane
 from xplane_bridge.bridges.conversions.xplane.state import OWN_PREFIX
+from xplane_bridge.bridges.sessions.base import ReadDone
+from xplane_bridge.bridges.xpc.session import XpcSession
+from xplane_bridge.bridges.xplane_udp.session import XplaneUdpSession
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.verification.evidence.consistency import Source, STEP
 from xplane_bridge.laboratory.verification.evidence.findings import CheckResult, Outcome
 from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord
+from xplane_bridge.laboratory.verification.evidence.line import Line
 from xplane_bridge.laboratory.verification.evidence.relations import Series
 
 _FORCES = 'sim/flightmodel/forces/'
@@ -62,6 +66,26 @@ DATAREF_SOURCES: Mapping[str, Source] = {
 REQUIREMENTS: Mapping[str, str] = {
     'elevator': '4.1', 'aileron': '4.1', 'rudder': '4.1', 'throttle': '4.11', 'flaps': '4.17',
     'gear': '4.15', 'pause': '3.5', 'pose': '5.1', 'time': '3.1', 'given back': '4.2'}
+
+
+IS_IN_REPLAY = 'sim/time/is_in_replay'
+_LOOKS, _READ_WITHIN = 0.1, 2.0
+
+
+def replays(session: XpcSession | XplaneUdpSession, line: Line) -> bool | None:
+    """Return whether X-Plane says that it plays a replay, None if it does not say."""
+    try:
+        ticket = line.call(session.read_datarefs, (IS_IN_REPLAY,))
+    except ValueError:
+        return None
+    left = _READ_WITHIN
+    while left > 0.0:
+        for heard in line.listen(_LOOKS):
+            if isinstance(heard.event, ReadDone) and heard.event.ticket == ticket:
+                values = [value for value in np.ravel(heard.event.values) if value is not None]
+                return bool(values[0]) if values else None
+        left -= _LOOKS
+    return None
 
 
 _REACH = 2.0

@@ -45,6 +45,7 @@ from xplane_bridge.laboratory.verification.evidence.consistency import Source
 from xplane_bridge.laboratory.verification.evidence.findings import CheckResult
 from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord, Sample
 from xplane_bridge.laboratory.verification.evidence.line import Heard, Line
+from xplane_bridge.laboratory.verification.evidence.places import Unplaced, UnplacedXplane
 from xplane_bridge.laboratory.verification.peers.base import (
     OnEvent,
     OnFailure,
@@ -56,6 +57,7 @@ from xplane_bridge.laboratory.verification.peers.base import (
 from xplane_bridge.laboratory.verification.peers.xplane import (
     DATAREF_SOURCES,
     Positions,
+    replays,
     REQUIREMENTS,
     spoken_datarefs,
 )
@@ -213,6 +215,18 @@ class VerifiedXplane(VerifiedPeer):
         if self._has_datarefs:
             yield from self._positions.findings()
             yield from spoken_datarefs(record, bad)
+
+    @property
+    def says_replay(self) -> bool:  # type: ignore[override]
+        return self._has_datarefs
+
+    def replays(self, line: Line) -> bool | None:
+        return replays(self.session, line) if self._has_datarefs else None
+
+    def unplaced(self) -> Unplaced:
+        unplaced = UnplacedXplane()
+        unplaced.version = self.session.version
+        return unplaced
 
     # Commands.
 

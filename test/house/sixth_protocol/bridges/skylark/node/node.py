@@ -27,7 +27,7 @@ from xplane_bridge.bridges.nodes.common.running import run
 from xplane_bridge.bridges.nodes.vehicle.bridge import Bridge, Handler
 from xplane_bridge.bridges.nodes.vehicle.controls import CommandGate
 from xplane_bridge.bridges.nodes.vehicle.publisher import VehiclePublisher
-from xplane_bridge.bridges.sessions.base import PeerState, Telemetry
+from xplane_bridge.bridges.sessions.base import Telemetry
 from xplane_bridge.bridges.skylark.conversion import vehicle_state
 from xplane_bridge.bridges.skylark.node.parameters import SkylarkParameters
 from xplane_bridge.bridges.skylark.session import SkylarkSession
@@ -39,7 +39,6 @@ class SkylarkNode(Bridge[SkylarkParameters, SkylarkSession]):
     """Bridge one Skylark."""
 
     peer = 'Skylark'
-    hints = {PeerState.AWAY: 'check that it runs, and the parameters host and port'}
 
     def __init__(self, **options: Any) -> None:
         super().__init__('skylark_node', SkylarkParameters, **options)

@@ -47,6 +47,7 @@ class SkylarkSession(Session):
         PeerState.ANSWERING: 'answering',
         PeerState.AWAY: 'stopped answering',
     }
+    advice = {PeerState.AWAY: 'check that it runs, its address and port'}
 
     _peer: Peer
 
