@@ -208,12 +208,10 @@ class CoreFlight(Flight):
         order = self.order
         if not order.keep.recording:
             return
-        namespace = order.link.namespace or written.NAMESPACE
         try:
             written.write(
-                order.keep.recording,
-                {f'{namespace}/{name}': vehicle.collected()
-                 for name, vehicle in self.vehicles.items()},
+                order.keep.recording, order.link.namespace or written.NAMESPACE,
+                {name: vehicle.collected() for name, vehicle in self.vehicles.items()},
                 {**order.facts(), 'flown': self.flown,
                  'crash': None if self.crash is None else self.crash.outcome})
         except (OSError, MemoryError) as error:

@@ -149,9 +149,6 @@ def _refuse_fleet(order: Order, load_policies: bool) -> Iterator[str]:
         return
     if order.sim == DIRECT:
         yield from _refuse_fleet_through_ros(order)
-    elif format_of(order.keep.recording) == 'parquet':
-        yield (f'scenario {name} has several aircraft, and a table is of one: record them to MCAP '
-               '(--record mcap)')
     elif order.keep.recording and order.scenario.duration * len(orders) > MOST_SECONDS:
         yield (f'scenario {name} lasts {order.scenario.duration:g} s and has {len(orders)} '
                f'aircraft; in {CORE} they are recorded for at most {MOST_SECONDS / len(orders):g} '
