@@ -33,7 +33,7 @@ from xplane_bridge.common.machine import MachineError
 from xplane_bridge.common.timing import FRAME, ROUNDED_TIME
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.policy.action import LEVELS
-from xplane_bridge.laboratory.control.policy.traffic import PERIOD, Report
+from xplane_bridge.laboratory.control.policy.traffic import PERIOD, TrafficReport
 from xplane_bridge.laboratory.control.runway.autopilot import Autopilot
 from xplane_bridge.laboratory.flights.controller import ControlLaw
 from xplane_bridge.laboratory.flights.core_vehicle import CoreVehicle, make_aircraft, Rounding
@@ -102,7 +102,7 @@ class CoreFlight(Flight):
         self._laws: list[ActionLaw] = []
         self._landing: list[_Landing] = []
         # The newest of where each is, and when those who see traffic are told next.
-        self._reports: dict[str, Report] = {}
+        self._reports: dict[str, TrafficReport] = {}
         self._reports_due = math.inf
         self._used = 0.0
 
@@ -179,8 +179,10 @@ class CoreFlight(Flight):
         going = super()._look(going)
         if self.time > self._reports_due - ROUNDED_TIME:
             self._reports_due += PERIOD
-            self._reports |= {name: one.report() for name, one in self.vehicles.items()}
-            for name, vehicle in self.vehicles.items():
+            heard = {name: one for name, one in self.vehicles.items()
+                     if not one.script.is_unheard}
+            self._reports |= {name: one.report() for name, one in heard.items()}
+            for name, vehicle in heard.items():
                 if vehicle.reports is not None:
                     vehicle.reports = tuple(
                         report for other, report in self._reports.items() if other != name)

@@ -39,7 +39,7 @@ from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.path import PathFollower
 from xplane_bridge.laboratory.control.policy.observation import Numbers, numbers, vector
 from xplane_bridge.laboratory.control.policy.observation import Vector as Observation
-from xplane_bridge.laboratory.control.policy.traffic import Report, with_traffic
+from xplane_bridge.laboratory.control.policy.traffic import TrafficReport, with_traffic
 from xplane_bridge.laboratory.control.runway.autopilot import Autopilot
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.control.targets import Target
@@ -113,7 +113,7 @@ class CoreVehicle(FlownByLaw):
     order: Order
     script: Script
     # What is reported of others, to a law that sees traffic.
-    reports: tuple[Report, ...] | None = None
+    reports: tuple[TrafficReport, ...] | None = None
 
     def __init__(self, aircraft: Aircraft, law: ControlLaw | None = None,
                  sensors: Figures | None = None,
@@ -250,9 +250,9 @@ class CoreVehicle(FlownByLaw):
         """Return latitude and longitude (deg), and height above the ellipsoid (m), in truth."""
         return self._place()[0]
 
-    def report(self) -> Report:
+    def report(self) -> TrafficReport:
         """Return what others are told of it: its place and velocity over ground, in truth."""
-        return Report(self.place, self._parts()[1] or _UNKNOWN, self.time)
+        return TrafficReport(self.place, self._parts()[1] or _UNKNOWN, self.time)
 
     @property
     def known_place(self) -> Vector:

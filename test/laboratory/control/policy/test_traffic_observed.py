@@ -28,7 +28,7 @@ from xplane_bridge.laboratory.control.policy.observation import (
     SIZE,
     TRAFFIC,
 )
-from xplane_bridge.laboratory.control.policy.traffic import Report, with_traffic
+from xplane_bridge.laboratory.control.policy.traffic import TrafficReport, with_traffic
 
 FIX = 47.0, 9.0, 1500.0
 FRAME = LocalFrame(*FIX)
@@ -45,7 +45,7 @@ def observed(fix=FIX):
 
 
 def report(*offset, velocity=(0.0, 0.0, 0.0), at=0.0):
-    return Report(FRAME.enu_to_geodetic(offset), velocity, at)
+    return TrafficReport(FRAME.enu_to_geodetic(offset), velocity, at)
 
 
 def test_another_is_where_it_is_as_seen_from_here():

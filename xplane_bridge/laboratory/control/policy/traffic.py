@@ -48,7 +48,7 @@ _QUATERNION = [INDEX[f'imu/data.orientation.{name}'] for name in 'wxyz']
 _VELOCITY = [INDEX[f'odom.twist.twist.linear.{name}'] for name in 'xyz']
 
 
-class Report(NamedTuple):
+class TrafficReport(NamedTuple):
     """
     Where another aircraft was ``at`` a time (s), and how it moved.
 
@@ -68,7 +68,7 @@ def velocity_over_ground(observation: Sequence[float] | Vector) -> axes.Vector:
     return axes.rotate((w, x, y, z), (forward, left, up))
 
 
-def with_traffic(observation: Vector, reports: Sequence[Report], now: float) -> Vector:
+def with_traffic(observation: Vector, reports: Sequence[TrafficReport], now: float) -> Vector:
     """
     Return an observation followed by TRAFFIC, by the newest reports of others at a time (s).
 

@@ -40,7 +40,7 @@ from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.laboratory.control.policy.action import ATTITUDE, CONTROLS, TARGET
 from xplane_bridge.laboratory.control.policy.load import load
 from xplane_bridge.laboratory.control.policy.observation import SIZE, SLICES, TOPICS, Vector
-from xplane_bridge.laboratory.control.policy.traffic import PERIOD, Report, with_traffic
+from xplane_bridge.laboratory.control.policy.traffic import PERIOD, TrafficReport, with_traffic
 from xplane_bridge.laboratory.control.targets import Target, with_changes
 from xplane_bridge.laboratory.nodes.messages.newest import NewestState, STATE
 from xplane_bridge.laboratory.nodes.messages.targets import read_changes, TARGET_MASK
@@ -116,7 +116,7 @@ class NewestTraffic:
     """
 
     def __init__(self, node: BridgeNode[Any], lockstep: bool, heard: Callable[[], None]) -> None:
-        self.reports: list[Report] = []
+        self.reports: list[TrafficReport] = []
         self._heard = heard
         self._lockstep = lockstep
         self._due, self._at = math.inf, -math.inf
@@ -133,7 +133,7 @@ class NewestTraffic:
     def _take(self, message: Traffic) -> None:
         now = nanoseconds(message) * 1e-9
         self._due, self._at = now + PERIOD, time.monotonic()
-        self.reports = [Report(
+        self.reports = [TrafficReport(
             (one.latitude, one.longitude, one.altitude),
             (one.velocity.x, one.velocity.y, one.velocity.z), now - one.age)
             for one in message.targets]
