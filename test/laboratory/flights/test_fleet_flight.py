@@ -176,7 +176,7 @@ def test_a_formation_meets_its_criteria():
 
 
 RESHAPED = """
-duration: 40.0
+duration: 25.0
 initial: {altitude: 1200.0, heading_deg: 90.0, airspeed: 48.0}
 events: [{at: 0.5, engage: true}]
 vehicles:
@@ -188,11 +188,11 @@ vehicles:
     initial: {forward: -80.0, right: 80.0}
     formation:
       - {leader: wing, begin: 1.0, forward: -40.0, right: 40.0}
-      - {leader: lead, begin: 10.0, forward: -80.0, right: 40.0, up: 10.0}
+      - {leader: lead, begin: 5.0, forward: -80.0, right: 40.0, up: 10.0}
 criteria:
-  - {formation: last, to: 9.9, at_most: 3.0}
-  - {formation: last, from: 9.9, to: 10.1, at_least: 40.0}
-  - {formation: last, from: 30.0, at_most: 5.0}
+  - {formation: last, to: 4.9, at_most: 3.0}
+  - {formation: last, from: 4.9, to: 5.1, at_least: 40.0}
+  - {formation: last, from: 22.0, at_most: 7.0}
 """
 
 
@@ -300,18 +300,19 @@ def test_whoever_gives_way_solves_the_crossing():
 
 def test_who_is_not_heard_is_not_followed_and_joins_again_afterwards():
     content = yaml.safe_load(ROUGH)
-    content |= {'duration': 40.0, 'events': content['events'][:1]}
+    content |= {'duration': 25.0, 'events': content['events'][:1]}
     lead, wing, _ = content['vehicles']
-    lead['events'] = [{'at': 8.0, 'change': {'altitude': 40.0}}]
-    wing['events'] = [{'at': 7.0, 'data_link_down': True}, {'at': 17.0, 'data_link_down': False}]
+    content['vehicles'] = [lead, wing]
+    lead['events'] = [{'at': 3.0, 'change': {'altitude': 40.0}}]
+    wing['events'] = [{'at': 2.0, 'data_link_down': True}, {'at': 12.0, 'data_link_down': False}]
     flight = flown(parse('mine', content))
     height = flight.histories()['wing'].series['target_altitude']
     # It is told nothing meanwhile, and holds what it was told last.
-    assert not len(height.between(7.1, 16.9).times)
-    assert height.between(17.0, 17.1).values[-1] > height.between(0.0, 7.1).values[-1] + 20.0
+    assert not len(height.between(2.1, 11.9).times)
+    assert height.between(12.0, 12.1).values[-1] > height.between(0.0, 2.1).values[-1] + 20.0
     error = flight.tracks().formation_error('wing')
-    assert error.between(15.0, 17.0).values.max() > 30.0
-    assert error.between(38.0, 40.0).values.max() < 5.0
+    assert error.between(11.0, 12.0).values.max() > 25.0
+    assert error.between(24.0, 25.0).values.max() < 8.0
 
 
 def test_who_is_not_heard_is_in_no_traffic_after_a_while():
