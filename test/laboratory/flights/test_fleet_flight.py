@@ -332,6 +332,16 @@ def test_who_is_not_heard_is_in_no_traffic_after_a_while():
         assert counts == {'lead': 1.0, 'wing': 1.0, 'other': 0.0}
 
 
+def test_one_that_sees_gives_way_to_one_that_does_not():
+    scenario = load(find('crossing'))
+    own, intruder = scenario.vehicles
+    flight = flown(replace(scenario, duration=40.0, vehicles=(
+        replace(own, duration=40.0, criteria=(), controller={'policy': 'well_clear'}),
+        replace(intruder, duration=40.0))))
+    assert [str(one) for one in flight.result().judgements if not one.passed] == []
+    assert abs(flight.histories()['intruder'].series['roll'].values).max() < 0.05
+
+
 def test_who_sees_traffic_is_told_where_the_others_are_in_whichever_order_all_fly():
     content = yaml.safe_load(ROUGH)
     swapped = {**content, 'vehicles': [content['vehicles'][at] for at in (0, 2, 1)]}

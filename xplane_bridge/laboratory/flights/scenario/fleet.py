@@ -109,9 +109,9 @@ VEHICLE: Table = {
     'sensors': Declaration(
         '', 'as in any scenario, of this aircraft', form='a name or a file', reader=as_it_is),
     'controller': Declaration(
-        None, 'what flies this aircraft [through ROS](#scenarios-through-ros), as in any '
-        'scenario; that of the file flies all others', reader=as_it_is,
-        form='a command line, or names with values'),
+        None, 'what flies this aircraft, as in any scenario: `{policy: …}`, or '
+        '[through ROS](#scenarios-through-ros) a program; that of the file flies all others',
+        reader=as_it_is, form='a command line, or names with values'),
     'formation': Declaration(
         None, 'a [slot](#formations) beside another vehicle, or a list of them: each is held '
         'until the next one begins', form='names with values, or a list', reader=as_it_is),
