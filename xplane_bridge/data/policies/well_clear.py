@@ -52,18 +52,25 @@ UNRESOLVED = math.radians(60.0)
 # It decides in each of so many frames.
 EVERY = 6
 GRAVITY = 9.80665
+# The bits of altitude, heading and airspeed in target.fields.
+TOLD = 1, 2, 4
 MOST = 8
 OF_EACH = 'east', 'north', 'up', 'east_speed', 'north_speed', 'up_speed'
 
 
 class WellClear:
-    """The policy: it remembers only how far it turns from the wanted heading."""
+    """
+    The policy: it remembers how far it turns from the wanted heading.
+
+    What it is not told to hold it holds as it was at the beginning.
+    """
 
     level = 'target'
     fields = (
         'imu/data.orientation.x', 'imu/data.orientation.y', 'imu/data.orientation.z',
-        'imu/data.orientation.w', 'air_data.true_airspeed', 'target.altitude',
-        'target.true_heading', 'target.airspeed', 'traffic.count',
+        'imu/data.orientation.w', 'air_data.true_airspeed', 'fix.altitude',
+        'air_data.indicated_airspeed', 'target.fields', 'target.altitude', 'target.true_heading',
+        'target.airspeed', 'traffic.count',
         *(f'traffic.{number}.{name}' for number in range(MOST) for name in OF_EACH))
 
     def __init__(self) -> None:
@@ -72,16 +79,22 @@ class WellClear:
     def reset(self) -> None:
         """Begin a flight."""
         self._offset, self._calls = 0.0, 0
+        self._held: tuple[float, float, float] | None = None
 
     def __call__(self, observation: Array) -> tuple[float, float, float]:
         """Return the altitude, the heading and the airspeed to hold."""
-        x, y, z, w, speed, altitude, wanted, airspeed = observation[:8].tolist()
-        count = int(observation[8])
+        x, y, z, w, speed, own_altitude, indicated, told, *targets = observation[:11].tolist()
+        count = int(observation[11])
         heading = math.pi / 2 - math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        if self._held is None:
+            self._held = own_altitude, heading, indicated or speed
+        altitude, wanted, airspeed = (
+            target if int(told) & bit else held
+            for target, held, bit in zip(targets, self._held, TOLD, strict=True))
         if not count or speed <= 0.0:
             self._offset = 0.0
         elif self._calls % EVERY == 0:
-            others = observation[9:].reshape(MOST, len(OF_EACH))[:count]
+            others = observation[12:].reshape(MOST, len(OF_EACH))[:count]
             self._offset = self._chosen(others, speed, heading, wanted)
         self._calls += 1
         return altitude, math.remainder(wanted + self._offset, math.tau), airspeed

@@ -30,7 +30,8 @@ def told(*others, wanted=0.0):
     found = np.zeros(SIZE + len(TRAFFIC))
     found[[INDEX[f'imu/data.orientation.{axis}'] for axis in 'wz']] = math.sqrt(0.5)
     found[INDEX['air_data.true_airspeed']] = SPEED
-    for name, value in (('altitude', ALTITUDE), ('true_heading', wanted), ('airspeed', INDICATED)):
+    for name, value in (('fields', 7), ('altitude', ALTITUDE), ('true_heading', wanted),
+                        ('airspeed', INDICATED)):
         found[INDEX[f'target.{name}']] = value
     found[SIZE] = len(others)
     for number, other in enumerate(others):
@@ -93,6 +94,16 @@ def test_between_two_it_turns_as_is_clear_of_both():
     ahead = coming(30.0, 180.0)
     right = (600.0, -100.0, 0.0, 0.0, 0.0, 0.0)
     assert turned(ahead) > 0.0 > turned(ahead, right)
+
+
+def test_what_it_is_not_told_it_holds_as_it_was():
+    found = told(wanted=1.0)
+    found[INDEX['target.fields']] = 2
+    found[[INDEX['fix.altitude'], INDEX['air_data.indicated_airspeed']]] = 900.0, 45.0
+    policy = load('well_clear')
+    policy.act(found)
+    found[INDEX['fix.altitude']] = 800.0
+    assert policy.act(found) == (900.0, 1.0, 45.0)
 
 
 def test_it_does_not_go_along_with_one_that_is_as_fast():
