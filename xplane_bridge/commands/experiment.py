@@ -43,7 +43,7 @@ from xplane_bridge.laboratory.experiments.settings import (
     PASSED,
 )
 from xplane_bridge.laboratory.flights.order import CORE, Keep, Order
-from xplane_bridge.laboratory.flights.recordings.written import FORMATS as FORMATS_OF_RECORDINGS
+from xplane_bridge.laboratory.flights.recordings import written
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario import flown_by as controller
 from xplane_bridge.laboratory.flights.scenario import scenario as scenarios
@@ -130,10 +130,11 @@ def _files(arguments: argparse.Namespace, order: Order) -> Files:
     in_core = order.sim == CORE
     # There it takes a part of the flight's time, and the report needs no recording.
     record = arguments.record or ('' if in_core else 'mcap')
+    recording = '' if arguments.no_record or not record else f'{prefix}.{record}'
     return Files(
-        '' if arguments.no_record or not record else f'{prefix}.{record}',
-        '' if arguments.no_picture else f'{prefix}.{arguments.format}', f'{prefix}.json',
-        '' if in_core else f'{prefix}.log')
+        recording, '' if arguments.no_picture else f'{prefix}.{arguments.format}',
+        f'{prefix}.json', '' if in_core else f'{prefix}.log',
+        tuple(written.files(recording, order.of_vehicles())))
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
@@ -156,7 +157,7 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     add_force_option(output)
     output.add_argument('--no-record', action='store_true',
                         help='delete the recording after the report')
-    output.add_argument('--record', choices=FORMATS_OF_RECORDINGS, default='',
+    output.add_argument('--record', choices=written.FORMATS, default='',
                         help=f'record, in {CORE} too: messages as through ROS, or a table '
                         f'({CORE} only)')
     output.add_argument('--format', choices=FORMATS, default=FORMATS[0],

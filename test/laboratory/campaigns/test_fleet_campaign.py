@@ -69,6 +69,20 @@ def test_a_row_says_whose_a_figure_is(tmp_path):
     assert canonical(rows[0]) == canonical(fly(plan.task(0)))
 
 
+def test_a_table_of_several_is_refused(tmp_path):
+    with pytest.raises(PlanError, match='record: it has several aircraft, and a table is of one'):
+        planned(tmp_path, f'{PLAN}record: parquet\n')
+
+
+def test_encounters_are_those_of_two_that_would_meet_and_remain_well_clear():
+    plan = load('encounters')
+    assert len(plan) == 200
+    row = fly(plan.task(0))
+    assert row['outcome'] == 'passed', row['reason']
+    # Rather nearer than they need not to be.
+    assert 400.0 < row['value.min of separation of own and other at least 300'] < 1000.0
+
+
 def test_a_flight_is_drawn_with_all_of_them(tmp_path):
     pytest.importorskip('matplotlib', reason='drawing needs matplotlib')
     draw(planned(tmp_path).task(0), tmp_path / 'flight.svg')

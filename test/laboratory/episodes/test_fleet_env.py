@@ -26,9 +26,9 @@ pytest.importorskip('pettingzoo', reason='environments of several aircraft need 
 
 from pettingzoo.test import parallel_api_test
 
-from xplane_bridge.laboratory.control.policy.observation import FIELDS
+from xplane_bridge.laboratory.control.policy.observation import FIELDS, OTHERS
 from xplane_bridge.laboratory.episodes.environment import FlightEnv
-from xplane_bridge.laboratory.episodes.fleet import FleetEnv, OTHERS
+from xplane_bridge.laboratory.episodes.fleet import FleetEnv
 from xplane_bridge.laboratory.flights.flight import FlightState
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse

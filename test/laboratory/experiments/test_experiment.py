@@ -347,9 +347,9 @@ def test_faster_than_real_time(tmp_path):
 
 @pytest.mark.parametrize(('arguments', 'sentence'), [
     (('--scenario', 'nosuch'), 'one of circuit, circuit_737, circuit_J3Cub, circuit_T37, '
-     'circuit_calm, circuit_light, crossing, engine_out, formation, frequency_response, '
-     'hand_launch, identification, identification_light, link_loss, multisine, racetrack, '
-     'robustness, steps, steps_light, turbulence'),
+     'circuit_calm, circuit_light, crossing, encounter, engine_out, formation, '
+     'frequency_response, hand_launch, identification, identification_light, link_loss, '
+     'multisine, racetrack, robustness, steps, steps_light, turbulence'),
     (('--scenario', 'turbulence', '--host', '127.0.0.1'), 'does not support wind at 15 s'),
     (('--sim', 'fdmdata', '--lockstep'), 'no time in its protocol'),
     (('--namespace', '/'), '--namespace: expected a name'),

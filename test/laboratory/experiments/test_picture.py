@@ -68,7 +68,7 @@ def test_a_crash_is_marked_where_and_when_it_was(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(('names', 'stations', 'labels'), [
-    ('abc', {'b': Station('a', Slot(-40.0, 40.0, 0.0), 0.0)}, [
+    ('abc', {'b': (Station('a', Slot(-40.0, 40.0, 0.0), 0.0),)}, [
         'north, m', 'separation, m', 'distance from its slot, m']),
     ('ab', {}, ['north, m', 'separation, m']), ('a', {}, ['north, m'])])
 def test_of_several_all_are_in_each_panel(tmp_path, monkeypatch, names, stations, labels):

@@ -25,9 +25,11 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 
 from xplane_bridge.common.timing import FRAME
 from xplane_bridge.laboratory.campaigns.fly import trajectory
+from xplane_bridge.laboratory.control.policy.observation import SIZE
 from xplane_bridge.laboratory.flights.analysis import history as analysis
 from xplane_bridge.laboratory.flights.flight import Fault, FlightState
 from xplane_bridge.laboratory.flights.order import FlownBy, Keep, Link, Order
+from xplane_bridge.laboratory.flights.recordings import parquet_file
 from xplane_bridge.laboratory.flights.refusals import OrderError, refusals
 from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.scenario import find, load, parse
@@ -146,20 +148,59 @@ def test_a_recording_has_each_as_it_flew_unrecorded(tmp_path):
                 series.values, abs=1e-12, nan_ok=True), (name, quantity)
 
 
-@pytest.mark.parametrize(('file', 'duration', 'sentence'), [
-    ('fleet.parquet', 8.0, 'scenario mine has several aircraft, and a table is of one: record '
-     'them to MCAP (--record mcap)'),
-    ('fleet.mcap', 2500.0, 'scenario mine lasts 2500 s and has 3 aircraft; in core they are '
-     'recorded for at most 2400 s, as all are in memory until its end')])
-def test_what_of_several_is_not_recorded_is_said_before(file, duration, sentence):
-    order = Order(replace(fleet(), duration=duration), keep=Keep(file))
-    assert refusals(order) == [sentence]
+def test_each_may_be_recorded_to_a_table_of_its_own(tmp_path):
+    pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    path = tmp_path / 'fleet.parquet'
+    order = Order(replace(fleet(), duration=2.0), seed=3, keep=Keep(str(path)))
+    with open_flight(order) as flight:
+        assert flight.fly() is FlightState.OVER
+    assert {path.name for path in tmp_path.iterdir()} == {
+        'fleet.lead.parquet', 'fleet.wing.parquet', 'fleet.other.parquet'}
+    for name, history in flight.histories().items():
+        found = parquet_file.read(tmp_path / f'fleet.{name}.parquet')
+        assert found.facts['vehicle'] == name
+        assert found.columns['roll'] == pytest.approx(history.series['roll'].values, abs=1e-12)
+
+
+def test_what_of_several_is_not_recorded_is_said_before():
+    order = Order(replace(fleet(), duration=2500.0), keep=Keep('fleet.mcap'))
+    assert refusals(order) == [
+        'scenario mine lasts 2500 s and has 3 aircraft; in core they are '
+        'recorded for at most 2400 s, as all are in memory until its end']
 
 
 def test_a_formation_meets_its_criteria():
     flight = flown(load(find('formation')))
     assert flight.flown == 150.0
     assert [str(one) for one in flight.result().judgements if not one.passed] == []
+
+
+RESHAPED = """
+duration: 25.0
+initial: {altitude: 1200.0, heading_deg: 90.0, airspeed: 48.0}
+events: [{at: 0.5, engage: true}]
+vehicles:
+  - name: lead
+  - name: wing
+    initial: {forward: -40.0, right: 40.0}
+    formation: {leader: lead, begin: 1.0, forward: -40.0, right: 40.0}
+  - name: last
+    initial: {forward: -80.0, right: 80.0}
+    formation:
+      - {leader: wing, begin: 1.0, forward: -40.0, right: 40.0}
+      - {leader: lead, begin: 5.0, forward: -80.0, right: 40.0, up: 10.0}
+criteria:
+  - {formation: last, to: 4.9, at_most: 3.0}
+  - {formation: last, from: 4.9, to: 5.1, at_least: 40.0}
+  - {formation: last, from: 22.0, at_most: 7.0}
+"""
+
+
+def test_a_formation_changes_its_shape():
+    flight = flown(parse('mine', yaml.safe_load(RESHAPED)))
+    assert [str(one) for one in flight.result().judgements if not one.passed] == []
+    east, north, up = flight.offset('lead', 'last')
+    assert (east, north, up) == pytest.approx((-80.0, -40.0, 10.0), abs=4.0)
 
 
 def test_judgements_and_figures_say_whose_they_are():
@@ -255,6 +296,68 @@ def test_whoever_gives_way_solves_the_crossing():
             own.set_target({'heading': heading + math.radians(35.0) * gives_way})
             flight.step(frames=6)
         assert [str(one) for one in flight.result().judgements if not one.passed] == []
+
+
+def test_who_is_not_heard_is_not_followed_and_joins_again_afterwards():
+    content = yaml.safe_load(ROUGH)
+    content |= {'duration': 25.0, 'events': content['events'][:1]}
+    lead, wing, _ = content['vehicles']
+    content['vehicles'] = [lead, wing]
+    lead['events'] = [{'at': 3.0, 'change': {'altitude': 40.0}}]
+    wing['events'] = [{'at': 2.0, 'data_link_down': True}, {'at': 12.0, 'data_link_down': False}]
+    flight = flown(parse('mine', content))
+    height = flight.histories()['wing'].series['target_altitude']
+    # It is told nothing meanwhile, and holds what it was told last.
+    assert not len(height.between(2.1, 11.9).times)
+    assert height.between(12.0, 12.1).values[-1] > height.between(0.0, 2.1).values[-1] + 20.0
+    error = flight.tracks().formation_error('wing')
+    assert error.between(11.0, 12.0).values.max() > 25.0
+    assert error.between(24.0, 25.0).values.max() < 8.0
+
+
+def test_who_is_not_heard_is_in_no_traffic_after_a_while():
+    content = yaml.safe_load(ROUGH) | {'duration': 12.0, 'events': [{'at': 0.5, 'engage': True}]}
+    del content['vehicles'][1]['formation'], content['criteria'][1]
+    for number, one in enumerate(content['vehicles']):
+        one['initial'] = {'forward': 1500.0 * number} if number else {}
+        one['events'] = [{'at': 1.0, 'data_link_down': True}] if one['name'] == 'other' else []
+    with open_flight(Order(
+            parse('mine', content), flown_by=FlownBy(policy='well_clear'))) as flight:
+        flight.start()
+        flight.step(frames=600)
+        counts = {name: one.observation()[SIZE] for name, one in flight.vehicles.items()}
+        assert counts == {'lead': 2.0, 'wing': 2.0, 'other': 2.0}
+        flight.step(frames=100)
+        counts = {name: one.observation()[SIZE] for name, one in flight.vehicles.items()}
+        assert counts == {'lead': 1.0, 'wing': 1.0, 'other': 0.0}
+
+
+def test_one_that_sees_gives_way_to_one_that_does_not():
+    scenario = load(find('crossing'))
+    own, intruder = scenario.vehicles
+    flight = flown(replace(scenario, duration=40.0, vehicles=(
+        replace(own, duration=40.0, criteria=(), controller={'policy': 'well_clear'}),
+        replace(intruder, duration=40.0))))
+    assert [str(one) for one in flight.result().judgements if not one.passed] == []
+    assert abs(flight.histories()['intruder'].series['roll'].values).max() < 0.05
+
+
+def test_who_sees_traffic_is_told_where_the_others_are_in_whichever_order_all_fly():
+    content = yaml.safe_load(ROUGH)
+    swapped = {**content, 'vehicles': [content['vehicles'][at] for at in (0, 2, 1)]}
+    found = []
+    for one, frames in ((content, 60), (swapped, 7)):
+        with open_flight(Order(
+                parse('mine', one), flown_by=FlownBy(policy='well_clear'))) as flight:
+            flight.start()
+            while flight.state is FlightState.READY:
+                flight.step(frames=frames)
+            assert flight.flown == 8.0
+            found.append({name: bits(history) for name, history in flight.histories().items()})
+            told = flight.vehicles['lead'].observation()[SIZE:]
+            assert told[0] == 2.0
+            assert told[1:4] == pytest.approx(flight.offset('lead', 'wing'), abs=0.05)
+    assert found[0] == found[1]
 
 
 def test_actions_are_given_to_all_on_one_clock():

@@ -34,17 +34,11 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.bridges.conversions import axes
 from xplane_bridge.common.optional import missing
 from xplane_bridge.common.timing import FRAME_RATE
 from xplane_bridge.laboratory.control.policy.action import LEVELS
-from xplane_bridge.laboratory.control.policy.observation import (
-    Field,
-    FIELDS,
-    INDEX,
-    Numbers,
-    Vector,
-)
+from xplane_bridge.laboratory.control.policy.observation import FIELDS, Numbers, OTHERS, Vector
+from xplane_bridge.laboratory.control.policy.traffic import velocity_over_ground
 from xplane_bridge.laboratory.episodes.checks import (
     check_arguments,
     checked_reason,
@@ -84,16 +78,8 @@ except ImportError as error:
     raise missing(
         'an environment of several aircraft', 'gymnasium', 'pettingzoo', extra='train') from error
 
-OTHERS = (
-    Field('east', 'm', -1e8, 1e8), Field('north', 'm', -1e8, 1e8), Field('up', 'm', -1e8, 1e8),
-    Field('east_speed', 'm/s', -1e4, 1e4), Field('north_speed', 'm/s', -1e4, 1e4),
-    Field('up_speed', 'm/s', -1e4, 1e4))
-"""What is observed of each other aircraft: where it is, and moves, as seen from the own one."""
-
 # An aircraft's place is its own: these are of all.
 _OPTIONS = ('wind', 'turbulence', 'failures', 'model', 'aircraft_path', 'sensors')
-_QUATERNION = [INDEX[f'imu/data.orientation.{name}'] for name in 'wxyz']
-_VELOCITY = [INDEX[f'odom.twist.twist.linear.{name}'] for name in 'xyz']
 
 Made = Callable[[Scenario], Any]
 """What makes a reward or a termination for an aircraft, of its scenario."""
@@ -294,7 +280,8 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
             name: self._action.checked(actions[name]) for name in agents}
 
     def _observed(self, flight: Flight, agents: list[str]) -> dict[str, Vector]:
-        velocities = {name: _velocity(truth) for name, truth in self._truths.items()}
+        velocities = {
+            name: velocity_over_ground(truth) for name, truth in self._truths.items()}
         found = {}
         for name in agents:
             own = velocities[name]
@@ -303,13 +290,6 @@ class FleetEnv(ParallelEnv[str, NDArray[Any], NDArray[Any]]):
                 *(its - mine for its, mine in zip(velocities[other], own, strict=True)))]
             found[name] = np.concatenate((flight.vehicles[name].observation(), np.array(others)))
         return found
-
-
-def _velocity(truth: Numbers) -> tuple[float, float, float]:
-    """Return the velocity over ground (east, north, up) of a true observation."""
-    w, x, y, z = (truth[column] for column in _QUATERNION)
-    forward, left, up = (truth[column] for column in _VELOCITY)
-    return axes.rotate((w, x, y, z), (forward, left, up))
 
 
 def _info(flight: Flight, name: str) -> dict[str, Any]:

@@ -41,7 +41,7 @@ from xplane_bridge.laboratory.flights.analysis.verdict import FlownStep, Judgeme
 from xplane_bridge.laboratory.flights.analysis.windows import Window
 from xplane_bridge.laboratory.flights.flight import Flight
 from xplane_bridge.laboratory.flights.order import CORE, Order
-from xplane_bridge.laboratory.flights.recordings import rosbag2
+from xplane_bridge.laboratory.flights.recordings import rosbag2, written
 from xplane_bridge.laboratory.flights.recordings.completed import complete, is_unfinished
 from xplane_bridge.laboratory.flights.result import FlightResult
 from xplane_bridge.laboratory.flights.scenario.flown_by import described
@@ -78,9 +78,11 @@ def report(experiment: Experiment, flown: Flight, code: int) -> int:
         _summarise(flown, results, result)
     files, names = experiment.files, [name for name in results if name]
     # In core it may not have been written, which was said.
-    if os.path.exists(files.recording):
-        print(f'  recording: {files.recording}, {_recorded(files, flown.history())}'
-              + (f', all of {", ".join(names)}' if names else ''))
+    for path, vehicle in written.files(files.recording, flown.vehicles).items():
+        if os.path.exists(path):
+            print(f'  recording: {path}, {_recorded(path, files, flown.history())}' + (
+                f', of {vehicle}' if vehicle else
+                f', all of {", ".join(names)}' if names else ''))
     if files.figures:
         _write(experiment, flown, result, code == PASSED and not flown.crash_verdict)
         print(f'  figures: {files.figures}')
@@ -120,7 +122,7 @@ def clear(files: Files) -> None:
     Its figures would be mistaken for this one's, and rosbag2 refuses an existing name. Raises
     OSError.
     """
-    for path in filter(None, (files.recording, files.picture, files.figures)):
+    for path in files.results():
         if os.path.isfile(path) or os.path.islink(path):
             os.remove(path)
         elif os.path.isfile(os.path.join(path, 'metadata.yaml')):
@@ -239,10 +241,10 @@ def gains_flown(order: Order) -> dict[str, str] | None:
     return {'file': file.name, 'sha256': hashlib.sha256(file.read_bytes()).hexdigest()}
 
 
-def _recorded(files: Files, flight: History) -> str:
+def _recorded(path: str, files: Files, flight: History) -> str:
     """Return how much was recorded, and how much was lost if the recorder reports it."""
     if not files.log:
-        return f'{os.path.getsize(files.recording) / 1e6:.1f} MB'
+        return f'{os.path.getsize(path) / 1e6:.1f} MB'
     with open(files.log, encoding='utf-8') as log:
         for line in log:
             if line.startswith(f'{files.recording}: '):

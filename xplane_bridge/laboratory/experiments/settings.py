@@ -29,16 +29,22 @@ LIVE_PORT = 8765
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where the results go; an empty name omits one."""
+    """
+    Where the results go; an empty name omits one.
+
+    ``recordings`` are the files of the ``recording``: of several aircraft each has its table.
+    """
 
     recording: str = ''
     picture: str = ''
     figures: str = ''
     log: str = ''
+    recordings: tuple[str, ...] = ()
 
     def results(self) -> list[str]:
         """Return all names but those of logs, which a flight that did not begin leaves too."""
-        return [name for name in (self.recording, self.picture, self.figures) if name]
+        return [name for name in (
+            *(self.recordings or (self.recording,)), self.picture, self.figures) if name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,10 @@ import time
 
 from xplane_bridge.common.controls import SURFACES
 from xplane_bridge.common.machine import MachineError
-from xplane_bridge.common.timing import FRAME
+from xplane_bridge.common.timing import FRAME, ROUNDED_TIME
 from xplane_bridge.laboratory.control.cascade import Cascade
 from xplane_bridge.laboratory.control.policy.action import LEVELS
+from xplane_bridge.laboratory.control.policy.traffic import PERIOD, TrafficReport
 from xplane_bridge.laboratory.control.runway.autopilot import Autopilot
 from xplane_bridge.laboratory.flights.controller import ControlLaw
 from xplane_bridge.laboratory.flights.core_vehicle import CoreVehicle, make_aircraft, Rounding
@@ -83,8 +84,9 @@ class CoreFlight(Flight):
     is counted, and the aircraft keeps the command before.
 
     Where all are in the same frame, followers are told their targets by the states that all have
-    then, and it is seen who meets: in which order they fly on makes no difference. Until that is
-    due again each flies some frames by itself, with its model in the processor's caches.
+    then, who sees traffic is told where the others are, and it is seen who meets: in which order
+    they fly on makes no difference. Until that is due again each flies some frames by itself, with
+    its model in the processor's caches.
     """
 
     vehicles: dict[str, CoreVehicle]
@@ -99,6 +101,9 @@ class CoreFlight(Flight):
         self._steppers: dict[str, FrameStepper] = {}
         self._laws: list[ActionLaw] = []
         self._landing: list[_Landing] = []
+        # The newest of where each is, and when those who see traffic are told next.
+        self._reports: dict[str, TrafficReport] = {}
+        self._reports_due = math.inf
         self._used = 0.0
 
     @property
@@ -135,6 +140,8 @@ class CoreFlight(Flight):
                 vehicle.script, vehicle,
                 '' if isinstance(law, Cascade | ActionLaw | None) else type(law).__name__)
         self._bind(vehicles)
+        if self._are_several and any(one.reports is not None for one in vehicles.values()):
+            self._reports_due = 0.0
         self.vehicle = next(iter(vehicles.values()))
         self._display.begin(self)
         going = True
@@ -165,8 +172,21 @@ class CoreFlight(Flight):
 
     def _frames_apart(self, frames: int) -> int:
         """Return how many of so many frames each can fly without regard to the others."""
-        due = min(self._formation.due, self._watch.due) - self.time
+        due = min(self._formation.due, self._watch.due, self._reports_due) - self.time
         return max(1, min(math.ceil(due / FRAME - _ROUNDED), frames))
+
+    def _look(self, going: bool) -> bool:
+        going = super()._look(going)
+        if self.time > self._reports_due - ROUNDED_TIME:
+            self._reports_due += PERIOD
+            heard = {name: one for name, one in self.vehicles.items()
+                     if not one.script.is_unheard}
+            self._reports |= {name: one.report() for name, one in heard.items()}
+            for name, vehicle in heard.items():
+                if vehicle.reports is not None:
+                    vehicle.reports = tuple(
+                        report for other, report in self._reports.items() if other != name)
+        return going
 
     def _fly(self, frames: int) -> bool:
         """Fly frames, each by itself; return whether there is another to be flown."""
@@ -190,12 +210,10 @@ class CoreFlight(Flight):
         order = self.order
         if not order.keep.recording:
             return
-        namespace = order.link.namespace or written.NAMESPACE
         try:
             written.write(
-                order.keep.recording,
-                {f'{namespace}/{name}': vehicle.collected()
-                 for name, vehicle in self.vehicles.items()},
+                order.keep.recording, order.link.namespace or written.NAMESPACE,
+                {name: vehicle.collected() for name, vehicle in self.vehicles.items()},
                 {**order.facts(), 'flown': self.flown,
                  'crash': None if self.crash is None else self.crash.outcome})
         except (OSError, MemoryError) as error:

@@ -39,6 +39,7 @@ from xplane_bridge.laboratory.control.measurement import Measurement
 from xplane_bridge.laboratory.control.path import PathFollower
 from xplane_bridge.laboratory.control.policy.observation import Numbers, numbers, vector
 from xplane_bridge.laboratory.control.policy.observation import Vector as Observation
+from xplane_bridge.laboratory.control.policy.traffic import TrafficReport, with_traffic
 from xplane_bridge.laboratory.control.runway.autopilot import Autopilot
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.control.targets import Target
@@ -74,6 +75,7 @@ from xplane_bridge.simulation.aircraft.weather_settings import set_weather
 
 # The controls that no law commands.
 NO_OTHERS = (None,) * (len(CONTROLS) - len(FLOWN))
+_UNKNOWN = (math.nan,) * 3
 
 
 def make_aircraft(
@@ -110,6 +112,8 @@ class CoreVehicle(FlownByLaw):
 
     order: Order
     script: Script
+    # What is reported of others, to a law that sees traffic.
+    reports: tuple[TrafficReport, ...] | None = None
 
     def __init__(self, aircraft: Aircraft, law: ControlLaw | None = None,
                  sensors: Figures | None = None,
@@ -131,6 +135,7 @@ class CoreVehicle(FlownByLaw):
         self.law: ControlLaw = law or autopilot()
         if isinstance(law, ActionLaw):
             law.place(self.observation, autopilot())
+            self.reports = () if law.sees_traffic else None
         if isinstance(self.law, Autopilot):
             self.law.exact = sensors is None
         self.time = 0.0
@@ -190,9 +195,9 @@ class CoreVehicle(FlownByLaw):
 
     def observation(self) -> Observation:
         """Return what a policy is told of the observed state (control.observation.FIELDS)."""
-        if self._sensed is None:
-            return vector(self.truth())
-        return self._sensed.observed().vector(self._target_numbers())
+        found = vector(self.truth()) if self._sensed is None else (
+            self._sensed.observed().vector(self._target_numbers()))
+        return found if self.reports is None else with_traffic(found, self.reports, self.time)
 
     def truth(self) -> Numbers:
         """Return what it would be told without sensors."""
@@ -244,6 +249,10 @@ class CoreVehicle(FlownByLaw):
     def place(self) -> Vector:
         """Return latitude and longitude (deg), and height above the ellipsoid (m), in truth."""
         return self._place()[0]
+
+    def report(self) -> TrafficReport:
+        """Return what others are told of it: its place and velocity over ground, in truth."""
+        return TrafficReport(self.place, self._parts()[1] or _UNKNOWN, self.time)
 
     @property
     def known_place(self) -> Vector:

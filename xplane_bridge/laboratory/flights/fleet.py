@@ -35,7 +35,7 @@ from xplane_bridge.laboratory.flights.analysis.series import History
 from xplane_bridge.laboratory.flights.order import Order
 from xplane_bridge.laboratory.flights.result import Meeting
 from xplane_bridge.laboratory.flights.route import VehicleTelemetry
-from xplane_bridge.laboratory.flights.scenario.fleet import Midair, Station
+from xplane_bridge.laboratory.flights.scenario.fleet import Midair, Station, station_at
 from xplane_bridge.laboratory.flights.script import Progress, Script
 
 
@@ -99,10 +99,10 @@ class Formation:
     """The followers of a flight: ``stations`` by their names, as ``vehicles`` has them."""
 
     def __init__(
-        self, stations: Mapping[str, Station], vehicles: Mapping[str, FlownVehicle]
+        self, stations: Mapping[str, tuple[Station, ...]], vehicles: Mapping[str, FlownVehicle]
     ) -> None:
         self._stations, self._vehicles = stations, vehicles
-        self._due = {name: station.begin for name, station in stations.items()}
+        self._due = {name: first.begin for name, (first, *_) in stations.items()}
 
     @property
     def due(self) -> float:
@@ -115,19 +115,20 @@ class Formation:
 
         By what all have observed at that time: so no order of theirs makes a difference. Who is
         not engaged is told nothing; nor is anybody while it is not known where it or its leader
-        is. Raises ExperimentError for a target that cannot be flown.
+        is, or while one of them is unheard: it holds what it was told last. Raises
+        ExperimentError for a target that cannot be flown.
         """
         targets = {}
         frames: dict[str, LocalFrame | None] = {}
-        for name, station in self._stations.items():
-            if now < self._due[name] - ROUNDED_TIME:
+        for name, stations in self._stations.items():
+            station = station_at(stations, now)
+            if station is None or now < self._due[name] - ROUNDED_TIME:
                 continue
             while self._due[name] <= now + ROUNDED_TIME:
                 self._due[name] += _PERIOD
-            vehicle = self._vehicles[name]
-            if not vehicle.engaged:
+            vehicle, leader = self._vehicles[name], self._vehicles[station.leader]
+            if not vehicle.engaged or vehicle.script.is_unheard or leader.script.is_unheard:
                 continue
-            leader = self._vehicles[station.leader]
             if station.leader not in frames:
                 frames[station.leader] = _frame_at(leader.known_place)
             targets[name] = _wanted(station, frames[station.leader], leader, vehicle)

@@ -52,6 +52,10 @@ class Actor(Protocol):
     def action(self) -> ActionSpec:
         """Return what it commands."""
 
+    @property
+    def sees_traffic(self) -> bool:
+        """Return whether an observation has TRAFFIC too."""
+
     def reset(self) -> None:
         """Begin a flight."""
 
@@ -71,6 +75,7 @@ class ActionLaw:
     def __init__(self, action: ActionSpec) -> None:
         self.action = action
         self.is_direct = action.level == 'controls'
+        self.sees_traffic = False
         self.target = Target()
         self.given: tuple[float, ...] = ()
         self._commanded: tuple[tuple[float, ...], Controls] = (), Controls()
@@ -121,6 +126,7 @@ class PolicyLaw(ActionLaw):
     def __init__(self, policy: Actor) -> None:
         super().__init__(policy.action)
         self.is_direct = False
+        self.sees_traffic = policy.sees_traffic
         self.policy = policy
 
     def engage(self, now: Measurement, controls: Controls, target: Target | None = None) -> None:

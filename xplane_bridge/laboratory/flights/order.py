@@ -34,7 +34,12 @@ from xplane_bridge.common.machine import MachineError
 from xplane_bridge.laboratory.control.policy.action import CONTROLS, LEVELS
 from xplane_bridge.laboratory.control.policy.load import load as load_policy
 from xplane_bridge.laboratory.control.policy.load import LoadedPolicy
-from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT, GUIDANCE, TIMEOUT
+from xplane_bridge.laboratory.flights.scenario.flown_by import (
+    AUTOPILOT,
+    CONTROLLERS,
+    GUIDANCE,
+    TIMEOUT,
+)
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario, ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import find_start, NO_SENSORS
 from xplane_bridge.laboratory.flights.scenario.untargeted import untargeted
@@ -283,8 +288,8 @@ def make_flown_by(
         # They hold what target says.
         said.pop('controller_target', None)
     if command or launch or policy:
-        said = {name: value for name, value in said.items()
-                if name not in ('controller', 'controller_launch')}
+        said = {name: value for name, value in said.items() if name not in CONTROLLERS}
+    policy = policy or said.get('policy', '')
     if policy:
         # As a law in this process is led.
         guidance = guidance or 'heading'

@@ -39,6 +39,7 @@ from xplane_bridge.laboratory.flights.order import (
 )
 from xplane_bridge.laboratory.flights.recordings.collected import MOST_SECONDS
 from xplane_bridge.laboratory.flights.recordings.written import format_of, FORMATS
+from xplane_bridge.laboratory.flights.scenario.events import DATA_LINK_DOWN
 from xplane_bridge.laboratory.flights.scenario.flown_by import AUTOPILOT, EXTERNAL
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.flights.scenario.untargeted import at_the_controls
@@ -149,9 +150,6 @@ def _refuse_fleet(order: Order, load_policies: bool) -> Iterator[str]:
         return
     if order.sim == DIRECT:
         yield from _refuse_fleet_through_ros(order)
-    elif format_of(order.keep.recording) == 'parquet':
-        yield (f'scenario {name} has several aircraft, and a table is of one: record them to MCAP '
-               '(--record mcap)')
     elif order.keep.recording and order.scenario.duration * len(orders) > MOST_SECONDS:
         yield (f'scenario {name} lasts {order.scenario.duration:g} s and has {len(orders)} '
                f'aircraft; in {CORE} they are recorded for at most {MOST_SECONDS / len(orders):g} '
@@ -180,6 +178,10 @@ def _refuse_fleet_through_ros(order: Order) -> Iterator[str]:
                       ('parked', 'all parked or none')):
         if len({str(one.initial.get(key, '')) for one in vehicles}) > 1:
             yield f'initial.{key}: simulator_node has {what} for several aircraft'
+    if order.flown_by.policy and any(
+            event.action == DATA_LINK_DOWN for one in vehicles for event in one.events):
+        yield (f'{DATA_LINK_DOWN}: through ROS the simulator tells policies of all the others: '
+               f'--sim {CORE}')
     if len({'airspeed' in one.initial for one in vehicles}) > 1:
         yield 'initial.airspeed: through ROS it is given for all of several aircraft, or for none'
 

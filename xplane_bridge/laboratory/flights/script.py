@@ -35,7 +35,7 @@ from xplane_bridge.laboratory.flights.analysis.series import Series
 from xplane_bridge.laboratory.flights.analysis.verdict import flown_step, Occurrence
 from xplane_bridge.laboratory.flights.controller_checks.conduct import Account
 from xplane_bridge.laboratory.flights.route import RouteFlight, VehicleTelemetry
-from xplane_bridge.laboratory.flights.scenario.events import ScenarioEvent
+from xplane_bridge.laboratory.flights.scenario.events import DATA_LINK_DOWN, ScenarioEvent
 from xplane_bridge.laboratory.flights.scenario.excitation import AXES, Excitation
 from xplane_bridge.laboratory.flights.scenario.runway import PROCEDURES
 from xplane_bridge.laboratory.flights.scenario.scenario import Scenario
@@ -134,6 +134,8 @@ class Script:
         self.exceedances: Mapping[str, AirframeEvent] | None = None
         self.engaged = False
         self.silence_wanted = False
+        # Whether other aircraft and it do not hear of each other.
+        self.is_unheard = False
         # Those in progress and their start; over ones are removed by the next.
         self.excitations: list[tuple[Excitation, float]] = []
         self._vehicle = vehicle
@@ -285,6 +287,9 @@ class Script:
             self._base = None
 
     def _disturb(self, name: str, value: Any) -> None:
+        if name == DATA_LINK_DOWN:
+            self.is_unheard = value
+            return
         self._vehicle.disturb(name, value)
         if name == 'link_down':
             self.silence_wanted = value

@@ -57,6 +57,17 @@ def test_the_command_line_wins_over_the_scenario():
     assert chosen(file, guidance='course', controller_timeout=2.0)[2:] == ('course', 2.0)
 
 
+def test_a_scenario_may_name_a_policy():
+    flown_by = order_of(scenario(controller={'policy': 'turbulence'})).flown_by
+    assert (flown_by.policy, flown_by.guidance, flown_by.external) == (
+        'turbulence', 'heading', True)
+    assert not order_of(
+        scenario(controller={'policy': 'turbulence'}), controller='autopilot').flown_by.policy
+    assert order_of(
+        scenario(controller={'policy': 'turbulence'}), policy='mine.onnx').flown_by.policy == (
+        'mine.onnx')
+
+
 def test_own_goals_are_those_of_the_controller_that_has_them():
     file = {'command': 'mine', 'target': False}
     assert order_of(scenario(controller='mine')).flown_by.targets
@@ -69,8 +80,9 @@ def test_own_goals_are_those_of_the_controller_that_has_them():
 
 
 @pytest.mark.parametrize(('given', 'sentence'), [
-    ({}, 'controller: expected either command or launch'),
-    ({'command': 'a', 'launch': ['b', 'c']}, 'controller: expected either command or launch'),
+    ({}, 'controller: expected one of command, launch and policy'),
+    ({'command': 'a', 'policy': 'b'}, 'controller: expected one of command, launch and policy'),
+    ({'policy': 1}, 'controller.policy: expected the name or the file of a policy, got'),
     ({'command': ' '}, 'controller.command: expected a command line'),
     ({'launch': 'b'}, r'controller.launch: expected \[package, file\], got'),
     ({'command': 'a', 'guidance': 'path'}, 'controller.guidance: expected one of course, heading'),

@@ -25,6 +25,7 @@ from xplane_bridge.laboratory.flights.scenario import scenario
 from xplane_bridge.laboratory.flights.scenario.fleet import Midair, Station
 from xplane_bridge.laboratory.flights.scenario.scenario import ScenarioError
 from xplane_bridge.laboratory.flights.scenario.start import fleet_start
+from xplane_bridge.simulation.aircraft.terrain import HOME_LAT_DEG, HOME_LON_DEG
 
 GOOD = """
 duration: 20
@@ -67,7 +68,7 @@ def test_each_aircraft_has_a_whole_scenario():
     assert (far.initial['latitude_deg'], far.initial['heading_deg']) == (45.0, 90.0)
     assert [len(one.criteria) for one in found.vehicles] == [1, 0, 0]
     assert found.fleet.midair == Midair(12.0, ends=False)
-    assert found.fleet.stations == {'wing': Station('lead', (-30.0, 40.0, 0.0), 2.0)}
+    assert found.fleet.stations == {'wing': (Station('lead', (-30.0, 40.0, 0.0), 2.0),)}
     # The last is there without being asked for.
     assert [one.name for one in found.criteria] == [
         'separation of lead and wing', 'separation of any two', 'formation_error of wing',
@@ -82,11 +83,29 @@ def test_a_place_may_be_from_the_first():
     assert wing['model'] == 'c310'
     home = order_of(parsed(GOOD)).of_vehicles()['lead'].scenario.initial
     assert 'latitude_deg' not in home
-    from xplane_bridge.simulation.aircraft.terrain import HOME_LAT_DEG, HOME_LON_DEG
     place = LocalFrame(HOME_LAT_DEG, HOME_LON_DEG, 1500.0).geodetic_to_enu(
         wing['latitude_deg'], wing['longitude_deg'], wing['altitude'])
     # Towards the south: right is west.
     assert place == pytest.approx((-40.0, 30.0, 5.0), abs=1e-3)
+
+
+def test_a_place_may_be_that_where_both_meet():
+    content = yaml.safe_load(GOOD)
+    content['vehicles'][1]['initial'] = {
+        'encounter_at': 40.0, 'right': 100.0, 'up': 20.0, 'heading_deg': 270.0, 'airspeed': 60.0}
+    lead, wing, _ = scenario.parse('mine', content).vehicles
+    east, north, up = LocalFrame(HOME_LAT_DEG, HOME_LON_DEG, 1500.0).geodetic_to_enu(
+        wing.initial['latitude_deg'], wing.initial['longitude_deg'], wing.initial['altitude'])
+    # The first flies south for 40 s; its right is west, and the other comes from the east. At
+    # 1500 m the air has 0.8638 of its density at sea level (ICAO Doc 7488): true is 1.076 times
+    # calibrated.
+    assert north == pytest.approx(-40.0 * 48.0 * 1.076, rel=2e-3)
+    assert east == pytest.approx(40.0 * 60.0 * 1.077 - 100.0, rel=2e-3)
+    assert up == pytest.approx(20.0, abs=1.0)
+    assert (wing.initial['heading_deg'], wing.initial['airspeed']) == (270.0, 60.0)
+    del content['initial']['airspeed']
+    with pytest.raises(ScenarioError, match='encounter_at: how far both fly until then is not'):
+        scenario.parse('mine', content)
 
 
 def test_orders_are_those_of_each_with_one_weather_and_sensors_of_its_own():
@@ -141,6 +160,11 @@ def test_who_has_its_own_goals_holds_no_slot():
      "vehicles[1].formation.leader: there is no vehicle 'boss': expected one of lead, far"),
     ('leader: lead', 'leader: wing', 'vehicles[1].formation.leader: wing cannot follow itself'),
     ('name: far', 'name: far\n    formation: {leader: far2, begin: 2}', "no vehicle 'far2'"),
+    ('{leader: lead, begin: 2, forward: -30, right: 40}', '[]',
+     'vehicles[1].formation: expected at least one slot'),
+    ('{leader: lead, begin: 2, forward: -30, right: 40}',
+     '[{leader: lead, begin: 2}, {leader: lead, begin: 2}]',
+     'vehicles[1].formation[1].begin: 2 s is not after that of the slot before, 2 s'),
     ('begin: 2,', 'begin: 0.5,',
      'vehicle wing: formation: the autopilot is not engaged at 0.5 s'),
     ('    formation: {leader', '    events: [{at: 5, change: {altitude: 9}}]\n'
@@ -155,10 +179,12 @@ def test_who_has_its_own_goals_holds_no_slot():
     ('{at: 2, change: {altitude: 20}}', '{at: 2, chnage: {altitude: 20}}',
      "vehicle lead: events[0]: unknown name 'chnage'"),
     ('{heading_deg: 180.0}', '{forward: 1}',
-     'vehicles[0].initial: forward, right, up are from the first vehicle, and this is the first'),
+     'vehicles[0].initial: forward, right, up, encounter_at are from the first vehicle'),
     ('right: 40, up: 5,', 'right: 40, up: 5, altitude: 9,',
-     'vehicles[1].initial: altitude and forward, right, up exclude each other'),
+     'vehicles[1].initial: altitude and forward, right, up, encounter_at exclude each'),
     ('up: 5,', 'up: high,', "vehicles[1].initial.up: expected a number, got 'high'"),
+    ('forward: -30, right: 40, up: 5', 'encounter_at: -1',
+     'vehicles[1].initial.encounter_at: expected 0 to 3600 s, got -1'),
     ('altitude: 1500.0, ', '', 'whose initial state has no altitude; give it one'),
     ('[lead, wing]', '[lead, wong]', "criteria[0].separation: there is no vehicle 'wong'"),
     ('[lead, wing]', '[lead, lead]', 'criteria[0].separation: lead is named twice'),
@@ -193,6 +219,16 @@ def test_nobody_leads_a_circle():
         'leader: lead', 'leader: far')
     with pytest.raises(ScenarioError, match='wing, far follow one another in a circle'):
         parsed(text)
+    # One after the other they may lead each other.
+    content = yaml.safe_load(GOOD)
+    lead, wing, _ = content['vehicles']
+    lead |= {'events': [], 'formation': {'leader': 'wing', 'begin': 10.0}}
+    wing['formation'] = [wing['formation'], {'leader': 'far', 'begin': 9.0, 'forward': -50.0}]
+    assert [one.leader for one in scenario.parse('mine', content).fleet.stations['wing']] == [
+        'lead', 'far']
+    wing['formation'][1]['begin'] = 11.0
+    with pytest.raises(ScenarioError, match='follow one another in a circle'):
+        scenario.parse('mine', content)
 
 
 def test_a_fleet_without_criteria_proves_nothing():

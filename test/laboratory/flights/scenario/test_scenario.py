@@ -151,7 +151,7 @@ def test_shipped_scenarios_are_understood(path):
 def test_these_scenarios_ship():
     assert [path.stem for path in SHIPPED] == [
         'circuit', 'circuit_737', 'circuit_J3Cub', 'circuit_T37', 'circuit_calm',
-        'circuit_light', 'crossing', 'engine_out', 'formation', 'frequency_response',
+        'circuit_light', 'crossing', 'encounter', 'engine_out', 'formation', 'frequency_response',
         'hand_launch', 'identification', 'identification_light', 'link_loss', 'multisine',
         'racetrack', 'robustness', 'steps', 'steps_light', 'turbulence']
 

@@ -27,7 +27,14 @@ from sensor_msgs.msg import Imu, NavSatFix
 from xplane_bridge.bridges.nodes.common.diagnostics import OK, STALE, WARN
 from xplane_bridge.bridges.nodes.common.latched import LATCHED
 from xplane_bridge.laboratory.nodes.policy import PolicyNode
-from xplane_bridge.msg import AirData, AttitudeCommand, AutopilotTarget, FlightControls
+from xplane_bridge.msg import (
+    AirData,
+    AttitudeCommand,
+    AutopilotTarget,
+    FlightControls,
+    Traffic,
+    TrafficTarget,
+)
 
 STEP = 20_000_000
 KINDS = {'fix': NavSatFix, 'air_data': AirData, 'odom': Odometry, 'imu/data': Imu}
@@ -56,6 +63,10 @@ banked.level, banked.fields = 'attitude', ['imu/data.angular_velocity.x']
 def climbing(observation):
     return observation[0] + 10.0, 1.0, 50.0
 climbing.level, climbing.fields = 'target', ['target.altitude']
+
+def beside(observation):
+    return 0.0, 0.0, 0.0, 1e-3 * observation[0]
+beside.fields = ['traffic.0.north']
 """
 
 
@@ -84,6 +95,8 @@ class Vehicle:
             message = stamped(KINDS[topic](), self.stamp)
             if topic == 'imu/data':
                 message.angular_velocity.x = rate
+            elif topic == 'fix':
+                message.altitude = 100.0
             elif topic == 'air_data':
                 message.indicated_airspeed, message.true_airspeed = math.nan, 50.0
             self.publishers[topic].publish(message)
@@ -157,6 +170,44 @@ def test_in_lockstep_it_answers_once_when_all_of_a_state_is_there(ros, tmp_path)
     vehicle.state(again=True)
     vehicle.state()
     assert vehicle.answered(3) == [1, 2, 3]
+
+
+def test_who_sees_traffic_waits_in_lockstep_for_what_is_due(ros, tmp_path):
+    vehicle = Vehicle(ros, tmp_path, 'beside', lockstep=True)
+    publisher = ros.publisher(Traffic, '/traffic')
+
+    def report(north_deg):
+        one = TrafficTarget(id='uav2', latitude=north_deg, altitude=100.0)
+        one.velocity.y = 10.0
+        publisher.publish(stamped(Traffic(targets=[one]), vehicle.stamp))
+
+    vehicle.state()
+    vehicle.target(altitude=1000.0)
+    # Nobody has been reported yet.
+    assert vehicle.answered(1) == [1]
+    report(1e-3)
+    ros.wait_for(lambda: vehicle.node._traffic.reports, 'the report')
+    for count in range(2, 11):
+        vehicle.state()
+        assert vehicle.answered(count)[-1] == count
+    # A thousandth of a degree at the equator is 110.57 m; since then it has flown 0.18 s.
+    assert vehicle.commands[-1][1].throttle == pytest.approx(0.1106 + 0.0018, abs=1e-4)
+    vehicle.state()
+    ros.wait_for(lambda: vehicle.node._now == vehicle.stamp, 'the state')
+    assert len(vehicle.commands) == 10
+    report(2e-3)
+    assert vehicle.answered(11)[-1] == 11
+    assert vehicle.commands[-1][1].throttle == pytest.approx(0.2211, abs=1e-4)
+
+
+def test_who_sees_traffic_commands_nothing_in_real_time_while_none_arrives(ros, tmp_path):
+    vehicle = Vehicle(ros, tmp_path, 'beside')
+    vehicle.state()
+    vehicle.target(vehicle.stamp + STEP, altitude=1000.0)
+    vehicle.state()
+    assert ros.diagnosed('policy', lambda level, message, values: 'traffic' in message,
+                         vehicle.node)[:2] == (WARN, 'engaged; no traffic arrives')
+    assert not vehicle.commands
 
 
 @pytest.mark.parametrize(('attribute', 'rate', 'sentence'), [

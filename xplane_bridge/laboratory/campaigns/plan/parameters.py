@@ -60,6 +60,7 @@ from xplane_bridge.laboratory.campaigns.plan.normal import Normal
 from xplane_bridge.laboratory.flights.scenario import quantities
 from xplane_bridge.laboratory.flights.scenario.events import Expectation, FAILURES
 from xplane_bridge.laboratory.flights.scenario.excitation import INPUT, OWN
+from xplane_bridge.laboratory.flights.scenario.fleet import BESIDE, FORMATION_SLOT
 from xplane_bridge.laboratory.flights.scenario.runway import RUNWAY
 from xplane_bridge.laboratory.flights.scenario.scenario import INITIAL, Route
 from xplane_bridge.simulation.aircraft.weather_settings import GUST, SHEAR
@@ -180,7 +181,8 @@ def parse(name: Any, item: Any) -> PlanParameter:
 
 # What is declared in the sections of a scenario's file.
 _SECTIONS: Mapping[str, Table] = {
-    'gust': GUST, 'wind_shear': SHEAR, 'initial': INITIAL, 'runway': RUNWAY,
+    'gust': GUST, 'wind_shear': SHEAR, 'initial': {**INITIAL, **BESIDE},
+    'formation': FORMATION_SLOT, 'runway': RUNWAY,
     'expect': table_of(Expectation), 'route': table_of(Route), **{
         kind: {**INPUT, **OWN[kind]} for kind in OWN}}
 

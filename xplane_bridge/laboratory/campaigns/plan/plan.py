@@ -446,6 +446,10 @@ def _check(plan: Plan) -> None:
                 found = scenario.parse(flown.name, content)
                 for simulator, controller in product(plan.simulators, plan.controllers):
                     order = make_order(found, simulator, controller.flown)
+                    if plan.record.format == 'parquet' and found.vehicles:
+                        raise FieldError(
+                            'record: it has several aircraft, and a table is of one: record them '
+                            'to mcap')
                     if sentences := refusals(replace(order, keep=keep), load_policies=False):
                         raise OrderError(list(map(sections.to_plan_words, sentences)))
             except FieldError as error:

@@ -49,7 +49,13 @@ from xplane_bridge.common.data import folder, is_installed
 from xplane_bridge.laboratory.control.policy import contents
 from xplane_bridge.laboratory.control.policy.action import ActionSpec, CONTROLS, LEVELS
 from xplane_bridge.laboratory.control.policy.contents import Files
-from xplane_bridge.laboratory.control.policy.observation import columns, NAMES, SIZE, Vector
+from xplane_bridge.laboratory.control.policy.observation import (
+    columns,
+    NAMES,
+    SIZE,
+    TRAFFIC,
+    Vector,
+)
 
 _PACKAGE = Path(__file__).resolve().parents[3]
 ONNX, PYTHON = '.onnx', '.py'
@@ -62,8 +68,8 @@ class LoadedPolicy:
     A policy that is ready to fly.
 
     ``name`` is short, ``digest`` the SHA-256 of its files in hex (control.contents), ``fields``
-    what it is told, and ``action`` what it commands. Raises ValueError if the policy's fields or
-    level are none.
+    what it is told, and ``action`` what it commands. One that ``sees_traffic`` names fields of
+    TRAFFIC. Raises ValueError if the policy's fields or level are none.
     """
 
     def __init__(self, policy: Callable[[Vector], ArrayLike], name: str = '',
@@ -76,6 +82,8 @@ class LoadedPolicy:
         self.fields = _read_fields(policy)
         self.action = _read_action(policy)
         self._columns = columns(self.fields)
+        self.sees_traffic = any(name.startswith('traffic.') for name in self.fields)
+        self._size = SIZE + len(TRAFFIC) * self.sees_traffic
         self._reset: Callable[[], object] | None = getattr(policy, 'reset', None)
         if self._reset is not None and not callable(self._reset):
             raise ValueError("the policy's reset cannot be called")
@@ -92,12 +100,14 @@ class LoadedPolicy:
         """
         Return the action for an observation, which has all fields; limited to its bounds.
 
+        TRAFFIC follows them if it sees traffic.
+
         Raises ValueError if the policy raises, or if its action has a wrong shape or a number
         that is not finite.
         """
-        if observation.shape != (SIZE,):
+        if observation.shape != (self._size,):
             raise ValueError(
-                f'an observation has {SIZE} numbers, got shape {observation.shape}')
+                f'an observation has {self._size} numbers, got shape {observation.shape}')
         try:
             values = np.asarray(self._policy(observation[self._columns]), dtype=np.float64)
         except Exception as error:
@@ -129,8 +139,9 @@ def absolute(reference: str) -> str:
 
 
 def _loaded(reference: str) -> LoadedPolicy:
+    reference = _file_of_shipped(reference)
     module, colon, attribute = reference.rpartition(':')
-    if reference.endswith(ONNX) or not colon:
+    if reference.endswith(ONNX):
         return _load_onnx(_onnx_file(reference))
     if not module or not attribute.isidentifier():
         raise ValueError(_EXPECTED)
@@ -174,9 +185,10 @@ def taken_along(reference: str) -> Files:
     They lie below its folder, by their names there. Raises ValueError, with a sentence, for one
     that needs others, and if there is no such policy.
     """
-    module, colon, _ = reference.rpartition(':')
     try:
-        if reference.endswith(ONNX) or not colon:
+        reference = _file_of_shipped(reference)
+        module, colon, _ = reference.rpartition(':')
+        if reference.endswith(ONNX):
             path = _onnx_file(reference)
             found = contents.find_onnx_files(path)
             for name in found:
@@ -194,8 +206,9 @@ def taken_along(reference: str) -> Files:
 
 
 def _find_files(reference: str) -> Files:
+    reference = _file_of_shipped(reference)
     module, colon, attribute = reference.rpartition(':')
-    if reference.endswith(ONNX) or not colon:
+    if reference.endswith(ONNX):
         path = _onnx_file(reference)
         return contents.find_onnx_files(path)
     if not module or not attribute.isidentifier():
@@ -207,20 +220,27 @@ def _find_files(reference: str) -> Files:
     return contents.find_python_files(path)
 
 
-def _onnx_file(reference: str) -> Path:
-    """Return the file of a policy that is none in Python."""
-    if reference.endswith(ONNX):
-        path = plain_files.expanded(reference)
-        _check_is_file(path)
-        return path.absolute()
+def _file_of_shipped(reference: str) -> str:
+    """Return the reference to the file of a policy of this package; any other as it is."""
+    if ':' in reference or reference.endswith(ONNX):
+        return reference
     if not reference or '/' in reference or reference.endswith(PYTHON):
         raise ValueError(_EXPECTED)
     policies = folder('policies')
-    path = policies / f'{reference}{ONNX}'
-    if not path.is_file():
-        known = ', '.join(sorted(file.stem for file in policies.glob(f'*{ONNX}')))
-        raise ValueError(f'{_EXPECTED}; those of this package are: {known or "none"}')
-    return path
+    if (path := policies / f'{reference}{ONNX}').is_file():
+        return str(path)
+    if (path := policies / f'{reference}{PYTHON}').is_file():
+        # Its policy has the name of the file.
+        return f'{path}:{reference}'
+    known = sorted(file.stem for file in policies.iterdir() if file.suffix in (ONNX, PYTHON))
+    raise ValueError(f'{_EXPECTED}; those of this package are: {", ".join(known) or "none"}')
+
+
+def _onnx_file(reference: str) -> Path:
+    """Return the file of a policy that is none in Python."""
+    path = plain_files.expanded(reference)
+    _check_is_file(path)
+    return path.absolute()
 
 
 def _check_is_file(path: Path) -> None:

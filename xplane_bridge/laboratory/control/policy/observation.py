@@ -19,13 +19,13 @@ What a policy is told of the vehicle: the fields of its common topics, in one ve
 The names are those of topic and field, as ``ros2 topic echo imu/data --field
 angular_velocity.x`` has them; units and axes are those of the messages (REP-103, REP-145).
 What is not known is 0, as in a message whose field is not set; ``target.fields`` says which
-targets are set.
+targets are set. Of other aircraft only those policies are told that name a field of TRAFFIC.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from struct import Struct
 
@@ -84,6 +84,23 @@ INDEX = {name: index for index, name in enumerate(NAMES)}
 SIZE = len(FIELDS)
 _OF_FIELDS = [field.topic for field in FIELDS]
 TOPICS = tuple(dict.fromkeys(_OF_FIELDS))
+OTHERS = (
+    Field('east', 'm', -1e8, 1e8), Field('north', 'm', -1e8, 1e8), Field('up', 'm', -1e8, 1e8),
+    Field('east_speed', 'm/s', -1e4, 1e4), Field('north_speed', 'm/s', -1e4, 1e4),
+    Field('up_speed', 'm/s', -1e4, 1e4))
+"""What is observed of each other aircraft: where it is, and moves, as seen from the own one."""
+
+NEAREST = 8
+"""Of so many other aircraft a policy may be told."""
+
+TRAFFIC = (
+    Field('traffic.count', '', 0.0, NEAREST),
+    *(replace(field, name=f'traffic.{number}.{field.name}')
+      for number in range(NEAREST) for field in OTHERS))
+"""Of the nearest others, the nearest first; they follow FIELDS in an observation."""
+
+_COLUMNS = {field.name: index for index, field in enumerate((*FIELDS, *TRAFFIC))}
+
 SLICES = {
     topic: slice(_OF_FIELDS.index(topic), _OF_FIELDS.index(topic) + _OF_FIELDS.count(topic))
     for topic in TOPICS}
@@ -97,12 +114,16 @@ _DOUBLES = Struct(f'{SIZE}d')
 
 
 def columns(names: Sequence[str]) -> NDArray[np.intp]:
-    """Return the indices of fields in an observation; ValueError for names that are not one."""
-    unknown = [name for name in names if name not in INDEX]
+    """
+    Return the indices of fields in an observation with traffic.
+
+    Raises ValueError for names that are not one.
+    """
+    unknown = [name for name in names if name not in _COLUMNS]
     if unknown:
         raise ValueError(
-            f'an observation has no {", ".join(unknown)}; it has {", ".join(NAMES)}')
-    return np.array([INDEX[name] for name in names], dtype=np.intp)
+            f'an observation has no {", ".join(unknown)}; it has {", ".join(_COLUMNS)}')
+    return np.array([_COLUMNS[name] for name in names], dtype=np.intp)
 
 
 def vector(observation: Numbers) -> Vector:

@@ -25,11 +25,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xplane_bridge.bridges.conversions.geodesy import geodetic_to_ecef, LocalFrame
+from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.laboratory.control.formation import Slot
 from xplane_bridge.laboratory.flights.analysis.history import statistic
 from xplane_bridge.laboratory.flights.analysis.series import Array, History, Series
 from xplane_bridge.laboratory.flights.scenario.criteria import Criterion
-from xplane_bridge.laboratory.flights.scenario.fleet import ANY_TWO, Fleet, FORMATION, SEPARATION
+from xplane_bridge.laboratory.flights.scenario.fleet import (
+    ANY_TWO,
+    Fleet,
+    FORMATION,
+    SEPARATION,
+    Station,
+)
 
 
 class Closest(NamedTuple):
@@ -80,8 +87,18 @@ class Tracks:
         return Series(self.times, least)
 
     def formation_error(self, name: str) -> Series:
-        """Return the distance of an aircraft from its slot, in m, from when it is to hold it."""
-        station = self._fleet.stations[name]
+        """Return the distance of an aircraft from its slot, in m, from when it is to hold one."""
+        stations = self._fleet.stations[name]
+        ends = [*(one.begin - ROUNDED_TIME for one in stations[1:]), math.inf]
+        parts = []
+        for station, end in zip(stations, ends, strict=True):
+            found = self._error_in(station, name).between(station.begin, math.nan)
+            parts.append(found.where(found.times < end))
+        return Series(np.concatenate([one.times for one in parts]),
+                      np.concatenate([one.values for one in parts]))
+
+    def _error_in(self, station: Station, name: str) -> Series:
+        """Return the distance of an aircraft from a slot, in m, all the time."""
         leader = self._places(station.leader)
         if len(leader) < 2:
             return Series(self.times[:0], self.times[:0])
@@ -97,7 +114,7 @@ class Tracks:
             for e, n, u, c in zip(
                 _dot(to_leader, east), _dot(to_leader, north), _dot(to_leader, up), course,
                 strict=True)]
-        return Series(self.times, np.array(errors)).between(station.begin, math.nan)
+        return Series(self.times, np.array(errors))
 
     def series(self, criteria: Iterable[Criterion]) -> dict[str, Series]:
         """Return the quantities that criteria over two are about, by their names."""

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 import json
 from pathlib import Path
 from typing import Any
@@ -40,25 +40,40 @@ def format_of(path: str) -> str:
     return ending if ending in FORMATS else ''
 
 
+def files(path: str, vehicles: Collection[str]) -> dict[str, str]:
+    """
+    Return the files of a recording, with the vehicle that each is of: '' is all.
+
+    A table is of one: of several each has its own, with its name in that of the file.
+    """
+    if not path or len(vehicles) < 2 or format_of(path) == 'mcap':
+        return {path: ''} if path else {}
+    return {str(Path(path).with_suffix(f'.{name}{Path(path).suffix}')): name for name in vehicles}
+
+
 def check(path: str) -> None:
     """Raise ImportError without what its format needs."""
     optional.require('recording a flight', *FORMATS[format_of(path)], extra='export')
 
 
-def write(path: str, flown: Mapping[str, Collected], facts: Mapping[str, Any]) -> None:
+def write(
+    path: str, namespace: str, flown: Mapping[str, Collected], facts: Mapping[str, Any]
+) -> None:
     """
     Write a recording, which takes the place of an earlier one when it is whole.
 
-    ``flown`` are the vehicles by their namespaces; a table has one. Raises OSError.
+    ``flown`` are the vehicles by their names, whose topics are below ``namespace``; see files().
+    Raises OSError.
     """
-    file = Path(path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(facts, allow_nan=False)
-    with plain_files.output(file) as stream:
-        if format_of(path) == 'mcap':
-            mcap_writer.write(stream, file.name, [
-                topic for namespace, one in flown.items() for topic in to_topics(one, namespace)],
-                text)
-        else:
-            one, = flown.values()
-            parquet_file.write(stream, one, text)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    for name, vehicle in files(path, flown).items():
+        text = json.dumps(
+            {**facts, **({'vehicle': vehicle} if vehicle else {})}, allow_nan=False)
+        with plain_files.output(Path(name)) as stream:
+            if format_of(path) == 'mcap':
+                mcap_writer.write(stream, Path(name).name, [
+                    topic for own, one in flown.items()
+                    for topic in to_topics(one, f'{namespace}/{own}')], text)
+            else:
+                parquet_file.write(
+                    stream, flown[vehicle] if vehicle else next(iter(flown.values())), text)

@@ -48,6 +48,7 @@ TARGETS = ('altitude', 'heading', 'airspeed')
 CONTROLS = (*FLOWN, 'flaps', 'gear', 'speedbrake')
 # Actions that only a simulator of this package supports: no real one's protocol carries them.
 SIMULATED_ONLY = (*WEATHER, 'engine_failed', 'link_down', 'trim')
+DATA_LINK_DOWN = 'data_link_down'
 # During these no commands or no telemetry arrive, and lockstep would wait forever.
 REAL_TIME_ONLY = ('link_down', 'autopilot_frozen')
 # What breaks, of the aircraft and of its sensors.
@@ -78,7 +79,8 @@ class ScenarioEvent:
     """
     Something that happens at scenario time ``at`` (s).
 
-    ``value`` by ``action``: engage, link_down, autopilot_frozen, and the faults of sensors: bool.
+    ``value`` by ``action``: engage, link_down, data_link_down, autopilot_frozen, and the faults of
+    sensors: bool.
     engine_failed: bool, or the numbers of engines. target and change: quantity to SI value.
     controls: control to value, held ``lasts`` seconds, then centred if deflected. doublet, 3211,
     chirp and multisine: an Excitation. wind, turbulence, gust and wind_shear: see weather.parse.
@@ -210,6 +212,9 @@ ACTIONS: Table = {
         None, 'all engines, or those with these numbers; 0 is the first, the left one',
         form='`true`, `false` or `[0, …]`', reader=_read_engines),
     'link_down': Declaration(None, 'no datagram arrives, either way', bool),
+    DATA_LINK_DOWN: Declaration(
+        None, 'of one of several: it hears no other aircraft, nor they it. It is not led into a '
+        'slot, nor do others follow it, and it is in no [traffic](fleets.md)', bool),
     'trim': Declaration(
         None, 'steady flight at once: [test_inputs.md](test_inputs.md)', form='names with values',
         reader=partial(read_table, TRIM)),

@@ -27,6 +27,11 @@ import math
 import re
 from typing import Any
 
+from xplane_bridge.bridges.conversions.air import (
+    calibrated_to_true_airspeed,
+    pressure_altitude_to_pressure,
+    standard_temperature,
+)
 from xplane_bridge.bridges.conversions.geodesy import LocalFrame
 from xplane_bridge.common.fields import (
     as_it_is,
@@ -42,6 +47,7 @@ from xplane_bridge.common.fields import (
     text,
 )
 from xplane_bridge.common.text import abbreviated
+from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.formation import Slot
 from xplane_bridge.simulation.aircraft import terrain
@@ -71,6 +77,12 @@ OFFSETS: Table = {
     'up': Declaration(0.0, 'above the other', unit='m')}
 """Of a place that is given from another aircraft."""
 
+_ENCOUNTER = 'encounter_at'
+BESIDE: Table = {
+    **OFFSETS, _ENCOUNTER: Declaration(
+        0.0, 'the time at which these are so', unit='s', low=0.0, high=3600.0)}
+"""Of an initial place that is given from another aircraft."""
+
 FORMATION_SLOT: Table = {
     'leader': Declaration(REQUIRED, 'the vehicle beside which the slot is', form='a name',
                           reader=as_it_is),
@@ -85,7 +97,9 @@ VEHICLE: Table = {
     'initial': Declaration(
         None, 'as in any scenario. What it does not say is that of the file. With `forward`, '
         "`right` or `up` (m) its place is given from the first vehicle's, along and across that "
-        "one's heading; heading and airspeed are the first one's then, unless given",
+        "one's heading; heading and airspeed are the first one's then, unless given. With "
+        '`encounter_at` (s) that is so at that time, if both fly straight on in still air; alone '
+        'it makes them meet',
         reader=as_it_is),
     'events': Declaration(
         (), 'as in any scenario, of this aircraft', form='a list', reader=as_it_is),
@@ -95,11 +109,12 @@ VEHICLE: Table = {
     'sensors': Declaration(
         '', 'as in any scenario, of this aircraft', form='a name or a file', reader=as_it_is),
     'controller': Declaration(
-        None, 'what flies this aircraft [through ROS](#scenarios-through-ros), as in any '
-        'scenario; that of the file flies all others', reader=as_it_is,
-        form='a command line, or names with values'),
+        None, 'what flies this aircraft, as in any scenario: `{policy: …}`, or '
+        '[through ROS](#scenarios-through-ros) a program; that of the file flies all others',
+        reader=as_it_is, form='a command line, or names with values'),
     'formation': Declaration(
-        None, 'a [slot](#formations) beside another vehicle', reader=as_it_is),
+        None, 'a [slot](#formations) beside another vehicle, or a list of them: each is held '
+        'until the next one begins', form='names with values, or a list', reader=as_it_is),
     'expect_crash': Declaration(
         False, 'as in any scenario, of this aircraft', form='`true` or `false`',
         reader=as_it_is)}
@@ -126,9 +141,13 @@ class Station:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """What binds the aircraft of a scenario: ``stations`` by the name of who holds them."""
+    """
+    What binds the aircraft of a scenario.
 
-    stations: Mapping[str, Station] = field(default_factory=dict)
+    ``stations`` are by the name of who holds them, one after the other.
+    """
+
+    stations: Mapping[str, tuple[Station, ...]] = field(default_factory=dict)
     midair: Midair = Midair()
 
 
@@ -172,10 +191,10 @@ def read_contents(
         if not isinstance(own, Mapping):
             raise FieldError(
                 f'{where}.initial: expected names with values, got {abbreviated(own)}')
-        if any(name in own for name in OFFSETS):
+        if any(name in own for name in BESIDE):
             if not found:
                 raise FieldError(
-                    f'{where}.initial: {", ".join(OFFSETS)} are from the first vehicle, and this '
+                    f'{where}.initial: {", ".join(BESIDE)} are from the first vehicle, and this '
                     'is the first')
             own = _beside(found[0]['initial'], own, f'{where}.initial')
         for name in ('name', 'formation'):
@@ -190,14 +209,14 @@ def _beside(first: Mapping[str, Any], own: Mapping[str, Any], where: str) -> dic
     """Return an initial state with its place, which is given from that of the first vehicle."""
     if twice := [name for name in _PLACE if name in own]:
         raise FieldError(
-            f'{where}: {", ".join(twice)} and {", ".join(OFFSETS)} exclude each other')
+            f'{where}: {", ".join(twice)} and {", ".join(BESIDE)} exclude each other')
     forward, right, up = (
         one.check(own.get(name, 0.0), f'{where}.{name}') for name, one in OFFSETS.items())
     usual = Initial()
     is_parked = bool(first.get('parked', False))
     if 'altitude' not in first and not is_parked:
         raise FieldError(
-            f'{where}: {", ".join(OFFSETS)} are from the first vehicle, whose initial state has '
+            f'{where}: {", ".join(BESIDE)} are from the first vehicle, whose initial state has '
             'no altitude; give it one')
     lat_deg, lon_deg, altitude, heading_deg = (
         number(first.get(name, default), f'initial.{name}', low=-limit, high=limit)
@@ -206,28 +225,74 @@ def _beside(first: Mapping[str, Any], own: Mapping[str, Any], where: str) -> dic
             ('longitude_deg', terrain.HOME_LON_DEG, 180.0), ('altitude', 0.0, LARGEST),
             ('heading_deg', usual.heading_deg, LARGEST)))
     ahead_east, ahead_north = math.sin(heading_deg * DEGREE), math.cos(heading_deg * DEGREE)
+    east = forward * ahead_east + right * ahead_north
+    north = forward * ahead_north - right * ahead_east
+    if time := BESIDE[_ENCOUNTER].check(own.get(_ENCOUNTER, 0.0), f'{where}.{_ENCOUNTER}'):
+        # The first flies on to there; this one comes from as far back as it flies until then.
+        for one, height, sign in (
+                (first, altitude, 1.0), ({**first, **own}, altitude + up, -1.0)):
+            flown = sign * time * _true_airspeed(one, height, where)
+            heading = DEGREE * number(
+                one.get('heading_deg', usual.heading_deg), f'{where}.heading_deg')
+            east += flown * math.sin(heading)
+            north += flown * math.cos(heading)
     lat_deg, lon_deg, _ = LocalFrame(lat_deg, lon_deg, altitude).enu_to_geodetic((
-        forward * ahead_east + right * ahead_north, forward * ahead_north - right * ahead_east,
-        up))
-    rest = {name: value for name, value in own.items() if name not in OFFSETS}
+        east, north, up))
+    rest = {name: value for name, value in own.items() if name not in BESIDE}
     return {
         **{name: first[name] for name in _SHARED if name in first},
         'latitude_deg': lat_deg, 'longitude_deg': lon_deg,
         **({} if is_parked else {'altitude': altitude + up}), **rest}
 
 
+def _true_airspeed(initial: Mapping[str, Any], altitude: float, where: str) -> float:
+    """Return what an initial state has, in the standard atmosphere (m/s)."""
+    if initial.get('parked', False) or 'airspeed' not in initial:
+        raise FieldError(
+            f'{where}.{_ENCOUNTER}: how far both fly until then is not known: expected an '
+            'airspeed of either, in the air')
+    calibrated = number(initial['airspeed'], f'{where}.airspeed', above=0.0)
+    return calibrated_to_true_airspeed(
+        calibrated, pressure_altitude_to_pressure(altitude), standard_temperature(altitude))
+
+
 def read_fleet(
     items: Sequence[Any], names: Sequence[str], midair: Any, duration: float
 ) -> Fleet:
     """Return what binds the vehicles of a file."""
-    stations: dict[str, Station] = {}
+    stations: dict[str, tuple[Station, ...]] = {}
     for n, (item, name) in enumerate(zip(items, names, strict=True)):
         if 'formation' in item:
-            stations[name] = _station(
+            stations[name] = _stations(
                 item['formation'], f'vehicles[{n}].formation', name, names, duration)
-    for name in stations:
-        _check_leads(name, stations)
+    for time in sorted({one.begin for some in stations.values() for one in some}):
+        leaders = {name: one.leader for name in stations
+                   if (one := station_at(stations[name], time)) is not None}
+        for name in leaders:
+            _check_leads(name, leaders)
     return Fleet(stations, read(Midair, midair, 'midair'))
+
+
+def station_at(stations: Sequence[Station], time: float) -> Station | None:
+    """Return which of the stations of one aircraft is held at a time (s), None before all."""
+    return next((one for one in reversed(stations) if one.begin <= time + ROUNDED_TIME), None)
+
+
+def _stations(
+    item: Any, where: str, own: str, names: Sequence[str], duration: float
+) -> tuple[Station, ...]:
+    if not isinstance(item, list):
+        return (_station(item, where, own, names, duration),)
+    found = tuple(_station(one, f'{where}[{n}]', own, names, duration)
+                  for n, one in enumerate(item))
+    if not found:
+        raise FieldError(f'{where}: expected at least one slot')
+    for n, (before, after) in enumerate(zip(found, found[1:], strict=False), start=1):
+        if not after.begin > before.begin:
+            raise FieldError(
+                f'{where}[{n}].begin: {after.begin:g} s is not after that of the slot before, '
+                f'{before.begin:g} s')
+    return found
 
 
 def _station(
@@ -245,11 +310,11 @@ def _station(
     return Station(leader, Slot(*(given.get(name, 0.0) for name in OFFSETS)), given['begin'])
 
 
-def _check_leads(name: str, stations: Mapping[str, Station]) -> None:
+def _check_leads(name: str, leaders: Mapping[str, str]) -> None:
     """Refuse vehicles that follow one another in a circle."""
     met = [name]
-    while met[-1] in stations:
-        leader = stations[met[-1]].leader
+    while met[-1] in leaders:
+        leader = leaders[met[-1]]
         if leader in met:
             raise FieldError(
                 f'formation: {", ".join(met)} follow one another in a circle, and none leads')

@@ -67,7 +67,8 @@ ROS_ARGUMENTS = '{ros_arguments}'
 
 def _read_command(value: Any, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise FieldError(wrong_kind(where, 'a command line', value))
+        what = 'the name or the file of a policy' if where.endswith('policy') else 'a command line'
+        raise FieldError(wrong_kind(where, what, value))
     return value
 
 
@@ -86,6 +87,8 @@ FLOWN_BY: Table = {
     'controller_launch': Declaration(
         None, 'a launch file that starts it, instead', name='launch', form='[package, file]',
         reader=_read_launch),
+    'policy': Declaration(
+        None, 'a [policy](policies.md), instead', form='a name, or a file', reader=_read_command),
     'guidance': Declaration(
         GUIDANCE[0], 'by what it is given a route', str, choices=GUIDANCE),
     'controller_timeout': Declaration(
@@ -96,6 +99,9 @@ FLOWN_BY: Table = {
         name='target')}
 """Of a controller in a scenario's file."""
 
+CONTROLLERS = ('controller', 'controller_launch', 'policy')
+"""What flies, by the names of Settings: one of these."""
+
 
 def parse(item: Any) -> dict[str, Any]:
     """
@@ -105,8 +111,8 @@ def parse(item: Any) -> dict[str, Any]:
     """
     given = read_table(FLOWN_BY, {'command': item} if isinstance(item, str) else item,
                        'controller')
-    if ('controller' in given) == ('controller_launch' in given):
-        raise FieldError('controller: expected either command or launch')
+    if sum(name in given for name in CONTROLLERS) != 1:
+        raise FieldError('controller: expected one of command, launch and policy')
     return given
 
 

@@ -56,6 +56,7 @@ from xplane_bridge.laboratory.flights.scenario.errors import ScenarioError as Sc
 from xplane_bridge.laboratory.flights.scenario.events import (
     check_order,
     CONTROLS,
+    DATA_LINK_DOWN,
     engaged_at,
     REAL_TIME_ONLY,
     ScenarioEvent,
@@ -409,6 +410,8 @@ def _alone(
         top.get('sensors', ''), runway, expect_crash=top.get('expect_crash', False),
         physics_rate=top.get('physics_rate', 0))
     needed = [] if runway is not None else found.needs_runway()
+    if common is None and any(event.action == DATA_LINK_DOWN for event in events):
+        raise FieldError(f'{DATA_LINK_DOWN}: there is no other aircraft; it belongs to vehicles')
     if needed and common is not None:
         raise FieldError(
             f'{", ".join(needed)}: aircraft of a fleet neither take off nor land, as '
@@ -457,9 +460,9 @@ def _check_one_of_many(vehicle: Scenario, common: tuple[ScenarioEvent, ...], fle
             raise FieldError(
                 f'vehicle {vehicle.name}: {event.action} at {event.at:g} s: there is one weather '
                 'for all; put it in the events of the file')
-    station = fleet.stations.get(vehicle.name)
-    if station is None:
+    if vehicle.name not in fleet.stations:
         return
+    station, *_ = fleet.stations[vehicle.name]
     where = f'vehicle {vehicle.name}: formation'
     if not engaged_at(vehicle.events, station.begin):
         raise FieldError(f'{where}: the autopilot is not engaged at {station.begin:g} s')

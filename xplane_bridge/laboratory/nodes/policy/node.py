@@ -36,14 +36,22 @@ from xplane_bridge.bridges.nodes.common.stamps import write_stamp
 from xplane_bridge.bridges.nodes.common.waiting import StampedCommands
 from xplane_bridge.bridges.nodes.vehicle.namespaces import make_vehicle_nodes, VehicleNode
 from xplane_bridge.bridges.nodes.vehicle.updates import nanoseconds
+from xplane_bridge.common.timing import ROUNDED_TIME
 from xplane_bridge.laboratory.control.policy.action import ATTITUDE, CONTROLS, TARGET
 from xplane_bridge.laboratory.control.policy.load import load
 from xplane_bridge.laboratory.control.policy.observation import SIZE, SLICES, TOPICS, Vector
+from xplane_bridge.laboratory.control.policy.traffic import PERIOD, TrafficReport, with_traffic
 from xplane_bridge.laboratory.control.targets import Target, with_changes
 from xplane_bridge.laboratory.nodes.messages.newest import NewestState, STATE
 from xplane_bridge.laboratory.nodes.messages.targets import read_changes, TARGET_MASK
 from xplane_bridge.laboratory.nodes.policy.parameters import PolicyParameters
-from xplane_bridge.msg import AirData, AttitudeCommand, AutopilotTarget, FlightControls
+from xplane_bridge.msg import (
+    AirData,
+    AttitudeCommand,
+    AutopilotTarget,
+    FlightControls,
+    Traffic,
+)
 
 # What policy_node receives of the vehicle: an observation, from its common topics.
 
@@ -51,6 +59,7 @@ _KINDS = {'fix': NavSatFix, 'air_data': AirData, 'odom': Odometry, STATE: Imu}
 _DEPTH = 10
 # What is older than this is not used; the bridge's watchdog then acts.
 _OLDEST = 0.5
+TRAFFIC_TOPIC = 'traffic'
 # Behind sensors: a receiver of 1 Hz may lose one.
 _OLDEST_SENSED = 2.5
 
@@ -96,6 +105,39 @@ class NewestObservation:
         self._at[topic] = time.monotonic()
         if topic == STATE:
             self._heard(stamp)
+
+
+class NewestTraffic:
+    """
+    The newest reports of other aircraft, for a policy that sees traffic.
+
+    ``heard()`` is called for each message. In lockstep the one that is due at a stamp is waited
+    for, from the first one on: so equal flights are told equal things.
+    """
+
+    def __init__(self, node: BridgeNode[Any], lockstep: bool, heard: Callable[[], None]) -> None:
+        self.reports: list[TrafficReport] = []
+        self._heard = heard
+        self._lockstep = lockstep
+        self._due, self._at = math.inf, -math.inf
+        node.make_command(Traffic, TRAFFIC_TOPIC, self._take, _DEPTH)
+
+    def is_missing(self) -> bool:
+        """Return whether it has fallen silent, in real time."""
+        return not self._lockstep and self._at < time.monotonic() - _OLDEST
+
+    def waits_at(self, stamp: float) -> bool:
+        """Return whether a report is due at a stamp (s), and has not come."""
+        return self._lockstep and stamp > self._due - ROUNDED_TIME
+
+    def _take(self, message: Traffic) -> None:
+        now = nanoseconds(message) * 1e-9
+        self._due, self._at = now + PERIOD, time.monotonic()
+        self.reports = [TrafficReport(
+            (one.latitude, one.longitude, one.altitude),
+            (one.velocity.x, one.velocity.y, one.velocity.z), now - one.age)
+            for one in message.targets]
+        self._heard()
 
 
 AUTOPILOT_TARGET = 'policy/command/target'
@@ -151,6 +193,8 @@ class PolicyNode(VehicleNode[PolicyParameters]):
         self.make_command(AutopilotTarget, 'command/target', self._on_target, 10, latched=True)
         used = {topic for topic in TOPICS if any(
             name.startswith(f'{topic}.') for name in policy.fields)}
+        self._traffic = NewestTraffic(
+            self, given.lockstep, self._on_traffic) if policy.sees_traffic else None
         self._telemetry = NewestObservation(
             self, given.lockstep, given.behind_sensors, used, self._on_state)
         self.get_logger().info(
@@ -206,15 +250,31 @@ class PolicyNode(VehicleNode[PolicyParameters]):
             except ValueError as error:
                 self.refuse(topic, error)
         # A simulator that waits may repeat a state; none is answered until somebody subscribes.
-        if self._engaged and stamp != self._answered and not self._telemetry.missing and (
-                self._publisher.get_subscription_count()):
+        if self._engaged and stamp != self._answered and not self._missing() and (
+                self._publisher.get_subscription_count()) and not (
+                self._traffic is not None and self._traffic.waits_at(stamp * 1e-9)):
             self._answered = stamp
             self._answer(stamp)
 
+    def _on_traffic(self) -> None:
+        # The simulation may wait at that state.
+        if self.parameters.lockstep and self._now is not None:
+            self._on_state(self._now)
+
+    def _missing(self) -> list[str]:
+        """Return which of the topics that are used have fallen silent."""
+        missing = self._telemetry.missing
+        if self._traffic is not None and self._traffic.is_missing():
+            return [*missing, TRAFFIC_TOPIC]
+        return missing
+
     def _answer(self, stamp: int) -> None:
         begin = time.perf_counter()
+        observation = self._telemetry.observation
         try:
-            action = self._policy.act(self._telemetry.observation)
+            if self._traffic is not None:
+                observation = with_traffic(observation, self._traffic.reports, stamp * 1e-9)
+            action = self._policy.act(observation)
         except ValueError as error:
             self._refused_actions += 1
             self._refusal = str(error)
@@ -232,7 +292,7 @@ class PolicyNode(VehicleNode[PolicyParameters]):
 
     def diagnose(self) -> Sequence[Status]:
         """Return whether it flies, and what its policy does."""
-        missing = self._telemetry.missing
+        missing = self._missing()
         engaged = 'engaged' if self._engaged else 'not engaged: a target engages it'
         severity, text = OK, engaged
         if missing:
