@@ -283,10 +283,11 @@ def _parser() -> ArgumentParser:
         help='all tables at the same times: every so many seconds, or those of a topic')
     capture = subject(parser, 'captures')
     capture.add_argument(
-        '--protocol', choices=captures.CAPTURED, help='default: as the ports say')
+        '--protocol', choices=captures.CAPTURED,
+        help='of the datagrams (default: as the ports say)')
     capture.add_argument(
-        '--version', type=int, choices=VERSIONS, help="X-Plane's, for xplane_udp: names and "
-        'units of data rows')
+        '--version', type=int, choices=VERSIONS, help='version of X-Plane, for names and units '
+        'of data rows (xplane_udp)')
     capture.add_argument(
         '--map', metavar='FILE', help='Ulyssix: map.yaml with units, limits and derived '
         'parameters')

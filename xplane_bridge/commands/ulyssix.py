@@ -44,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         module = f'xplane_bridge.laboratory.export.ulyssix.{name}'
         if find_spec(module) is not None:
             modules[name] = import_module(module)
-            parsers[name] = commands.add_parser(name, help=purpose, description=purpose)
+            parsers[name] = commands.add_parser(
+                name, help=purpose, description=f'{purpose[:1].upper()}{purpose[1:]}.')
             modules[name].add_arguments(parsers[name])
     given, unknown = parser.parse_known_args(
         without_ros_arguments(sys.argv[1:] if argv is None else argv))

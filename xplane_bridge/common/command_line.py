@@ -102,14 +102,17 @@ class CommandParser(ArgumentParser):
         return super().format_help()
 
     def _shorten_usage(self) -> None:
-        needed = [one for one in self._actions if one.required or not one.option_strings]
+        needed = sorted(
+            (one for one in self._actions if one.required or not one.option_strings),
+            key=lambda one: not one.option_strings)
         if self.usage is None and len(self._actions) > len(needed) + _FEW_OPTIONS:
             self.usage = ' '.join(('%(prog)s [-h] [OPTION ...]', *map(_in_usage, needed)))
 
 
 def _in_usage(action: Action) -> str:
     """Return an argument as a usage has it: FILE, [FILE], FILE [FILE ...], --to FILE."""
-    name = action.metavar if isinstance(action.metavar, str) else action.dest
+    name = action.metavar if isinstance(action.metavar, str) else (
+        action.dest.upper() if action.option_strings else action.dest)
     if action.choices is not None and action.metavar is None:
         name = f'{{{",".join(map(str, action.choices))}}}'
     if action.option_strings:
