@@ -32,6 +32,7 @@ from xplane_bridge.bridges.nodes.managed.parameters import describe
 from xplane_bridge.bridges.nodes.managed.registry import nodes, parameter_table
 from xplane_bridge.common.command_line import without_ros_arguments
 from xplane_bridge.common.fields import FieldError
+from xplane_bridge.simulation.peers.registry import SIMULATORS
 
 
 def entry_points():
@@ -68,14 +69,23 @@ def test_it_explains_itself_and_ends(executable, capsys):
 
 # What every command has, and what belongs to no subject.
 _MOST_WITHOUT_SUBJECT = 8
+_PARTS = ('campaign report', 'campaign compare', 'ulyssix record', 'ulyssix map', *(
+    f'simulator {name}' for name in (*SIMULATORS, 'ulyssix', 'simpit', 'ardupilot', 'all')))
 
 
-@pytest.mark.parametrize('command', [name for name in COMMANDS if not name.endswith('_node')])
-def test_its_options_stand_by_subject(command, monkeypatch, capsys):
-    monkeypatch.setattr('sys.argv', ['xplane-bridge', command, '--help'])
+def told(command, monkeypatch, capsys):
+    monkeypatch.setattr('sys.argv', ['xplane-bridge', *command.split(), '--help'])
     with pytest.raises(SystemExit):
         _main()
-    sections = capsys.readouterr().out.split('\n\n')
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize('command', [
+    *(name for name in COMMANDS if not name.endswith('_node')), *_PARTS])
+def test_its_options_stand_by_subject(command, monkeypatch, capsys):
+    sections = told(command, monkeypatch, capsys).split('\n\n')
+    # What it needs, and not all that it has.
+    assert len(sections[0]) < 200
     (options,) = (one for one in sections if one.startswith('options:'))
     assert len(re.findall('^  -', options, re.MULTILINE)) <= _MOST_WITHOUT_SUBJECT
     titles = [one.partition(':\n')[0] for one in sections if ':\n  -' in one]
@@ -83,12 +93,18 @@ def test_its_options_stand_by_subject(command, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize('command', [*(name for name in COMMANDS if not name.endswith('_node')),
-                                     'campaign report', 'campaign compare'])
+                                     *_PARTS])
 def test_the_usage_has_the_command_as_it_was_started(command, monkeypatch, capsys):
-    monkeypatch.setattr('sys.argv', ['xplane-bridge', *command.split(), '--help'])
-    with pytest.raises(SystemExit):
-        _main()
-    assert capsys.readouterr().out.startswith(f'usage: xplane-bridge {command} [-h]')
+    assert told(command, monkeypatch, capsys).startswith(f'usage: xplane-bridge {command} [-h]')
+
+
+def test_a_simulator_speaks_of_what_it_is_and_airspeeds_are_in_m_s(monkeypatch, capsys):
+    text = told('simulator ardupilot', monkeypatch, capsys)
+    assert not re.search('X-Plane|--for |--fleet', text)
+    assert all('--fleet' in told(f'simulator {name}', monkeypatch, capsys)
+               for name in ('xpc', 'xplane12'))
+    for command in ('simulator ardupilot', 'linearize', 'tune'):
+        assert '--airspeed M/S' in told(command, monkeypatch, capsys)
 
 
 def test_it_refuses_what_is_no_argument(executable, capsys):

@@ -101,7 +101,7 @@ def test_it_says_where_it_listens_answers_and_ends_on_a_signal(number):
 def test_options_reach_the_simulation():
     with simulator('--plugin', '1.2.1', '--xplane-version', '10', '--latitude', '-33.9',
                    '--longitude', '151.2', '--altitude-msl', '2000', '--heading', '0',
-                   '--airspeed', '90', '--host', '127.0.0.2', '--frame-rate', '30') as (_, line):
+                   '--airspeed', '46.3', '--host', '127.0.0.2', '--frame-rate', '30') as (_, line):
         assert re.fullmatch(
             r'X-Plane Connect \(1\.2\.1\) of a c172p on 127\.0\.0\.2:\d+, 30 frames/s\n', line)
         reply = ask(line, b'GETP\0\0')

@@ -97,6 +97,10 @@ def interface_sessions(pages):
             if any(' topic pub ' in line or ' service ' in line for line in session.commands)]
 
 
+# Launch files that need something.
+NEEDED_BY = {'simpit': 'ksp', 'fleet': 'launch_ros'}
+
+
 def launch_sessions():
     """Return the commands in the docstrings of launch files, grouping those that need a peer."""
     together = Session('launch files of bridges', {'peer': PEERS})
@@ -108,7 +112,8 @@ def launch_sessions():
                 together.commands.append(command)
             else:
                 alone.append(Session(
-                    place(path, number), {'needs': 'ksp'} if name == 'simpit'
+                    place(path, number),
+                    {'needs': NEEDED_BY[name]} if name in NEEDED_BY
                     else {'peer': PEERS} if 'host:=' in command else {}, [command]))
     return [together, *alone]
 
@@ -132,7 +137,8 @@ def missing_need(session):
     """Return what a session needs and is unavailable here, or ''."""
     needs = session.options.get('needs', '')
     is_here = (
-        needs in ('simulation_interfaces', 'control', 'distributed', 'gymnasium', 'pettingzoo')
+        needs in ('simulation_interfaces', 'control', 'distributed', 'gymnasium', 'pettingzoo',
+                  'launch_ros')
         and importlib.util.find_spec(needs) is not None)
     return '' if is_here else needs
 

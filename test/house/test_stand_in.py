@@ -16,6 +16,7 @@
 
 import importlib.util
 from pathlib import Path
+import signal
 import subprocess
 import sys
 
@@ -56,3 +57,56 @@ def test_what_cannot_be_is_said_in_one_line(words, sentence):
     assert done.returncode == 1
     assert done.stderr.startswith(sentence)
     assert done.stderr.count('\n') == 1
+
+
+@pytest.fixture(name='stand_in')
+def fixture_stand_in(tmp_path, monkeypatch):
+    """Return the module with executables that write their arguments and wait for Ctrl-C."""
+    monkeypatch.syspath_prepend(str(STAND_IN.parent))
+    stand_in = importlib.import_module('stand_in')
+    # The simulator ends when the autopilots are there.
+    until = {'simulator_node': f'test -e {tmp_path / "autopilot_node.txt"}'}
+
+    def stub(_, name):
+        path = tmp_path / name
+        path.write_text(
+            f'#!/bin/sh\ntrap "exit 5" INT\nprintf "%s\\n" "$@" > {path}.txt\n'
+            f'until {until.get(name, "false")}; do sleep 0.02; done\nexit 3\n')
+        path.chmod(0o755)
+        return str(path)
+
+    monkeypatch.setattr(stand_in, 'executable', stub)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield stand_in
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def test_a_fleet_is_started_and_ends_with_its_simulator(stand_in, tmp_path, capfd):
+    assert stand_in.main(['launch', 'xplane_bridge', 'fleet.launch.py', 'count:=2',
+                          'namespace:=team', 'engage:=true', 'spacing:=50']) == 5
+    simulator, autopilots = (
+        (tmp_path / f'{name}_node.txt').read_text().splitlines()
+        for name in ('simulator', 'autopilot'))
+    for given in (simulator, autopilots):
+        assert given[:3] == ['--ros-args', '-r', '__ns:=/team']
+        assert {'namespaces:=[uav1, uav2]', 'use_sim_time:=true'} <= {*given}
+    assert {'telemetry:=direct', 'fleet:=[c172p]', 'publish_clock:=true'} <= {*simulator}
+    assert 'engage:=true' in autopilots
+    out, err = capfd.readouterr()
+    assert [line.split()[:4] for line in out.splitlines()] == [
+        ['ros2', 'run', 'xplane_bridge', f'{name}_node'] for name in ('simulator', 'autopilot')]
+    assert err == ''
+
+
+@pytest.mark.parametrize(('argument', 'code', 'sentence'), [
+    ('respawn:=true', 64, 'the argument respawn needs the package launch_ros'),
+    ('count:=99', 1, 'launch argument count: '),
+    ('autopilot:=false engage:=true', 1, 'launch argument engage: with autopilot:=false'),
+])
+def test_a_fleet_that_cannot_be_started_is_not(stand_in, tmp_path, capsys, argument, code,
+                                               sentence):
+    assert stand_in.main([
+        'launch', 'xplane_bridge', 'fleet.launch.py', *argument.split()]) == code
+    assert capsys.readouterr().err.startswith(sentence)
+    assert not [*tmp_path.iterdir()]

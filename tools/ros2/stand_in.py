@@ -17,7 +17,8 @@ A stand-in for the command ros2 where ros2cli is not installed, which has no whe
 
 It has what the pages of this package use, with the same words:
 
-    ros2 run PACKAGE EXECUTABLE, ros2 launch PACKAGE FILE (of one node, unless launch_ros is there)
+    ros2 run PACKAGE EXECUTABLE
+    ros2 launch PACKAGE FILE (without launch_ros: of one node, and fleet.launch.py)
     ros2 topic echo | hz | info | list | pub
     ros2 service call | list, ros2 action send_goal
     ros2 param describe | dump | get | list | load | set
@@ -31,7 +32,9 @@ import gc
 from importlib.util import find_spec
 import os
 from pathlib import Path
+import shlex
 import signal
+import subprocess
 import sys
 
 from graph import near, RefusedError
@@ -40,6 +43,8 @@ import topics
 import yaml
 
 UNKNOWN = 64
+# Seconds from Ctrl-C to SIGKILL: a bridge gives back for up to 4 s.
+PATIENCE = 20.0
 
 
 def found(package, look):
@@ -81,6 +86,8 @@ def launch(package, file='', *arguments):
         runner = str(Path(__file__).with_name('run_launch_file.py'))
         os.execv(sys.executable, [
             sys.executable, '-P', runner, str(folder / file), *arguments])
+    if file == 'fleet.launch.py':
+        return launch_fleet(package, file, arguments)
     name = f'{file.removesuffix(".launch.py")}_node'
     if not os.path.exists(executable(package, name)):
         print(f'{file} starts more than one node, which needs the package launch_ros; here start '
@@ -111,18 +118,78 @@ def launch_node(package, name, file, arguments):
         return unknown('launch', package, file, *arguments)
     if 'use_sim_time' in given:
         own['use_sim_time'] = given['use_sim_time']
-    words = parameters(gains)
+    return run(package, name, *ros_arguments(given, gains, own))
+
+
+def launch_fleet(package, file, arguments):
+    """Run the nodes of a fleet until Ctrl-C, or until the simulator ends."""
+    from xplane_bridge.laboratory.nodes.fleet import fleet, FleetArguments
+    from xplane_bridge.laboratory.nodes.launch_arguments import (
+        checked_arguments,
+        NodeArguments,
+        SensorArguments,
+    )
+    try:
+        given = checked_arguments(file, dict(one.split(':=', 1) for one in arguments), (
+            FleetArguments, SensorArguments, NodeArguments))
+        wanted = fleet(given)
+    except ValueError as error:
+        raise RefusedError(error) from None
+    if needs := [one for one in ('rviz', 'record', 'respawn') if given.get(one)]:
+        print(f'the argument {needs[0]} needs the package launch_ros', file=sys.stderr)
+        return unknown('launch', package, file, *arguments)
+    commands = []
+    for one in wanted:
+        namespace = '/'.join(filter(None, (given.get('namespace', '').strip('/'), one.namespace)))
+        words = ros_arguments(
+            given | {'namespace': namespace}, one.defaults, one.parameters, one.remappings)
+        print(f'ros2 run {package} {shlex.join([one.executable, *words])}', flush=True)
+        commands.append([executable(package, one.executable), *words])
+    return run_together(commands)
+
+
+def run_together(commands):
+    """Run commands at once until the first of them ends; return the worst exit code."""
+    children: list[subprocess.Popen] = []
+
+    def end(*_):
+        for child in children:
+            if child.poll() is None:
+                child.send_signal(signal.SIGINT)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    # In sessions of their own: Ctrl-C of a terminal is passed on once, by end().
+    children += [subprocess.Popen(command, start_new_session=True) for command in commands]
+    # As in the launch file: others may be started again.
+    children[0].wait()
+    end()
+    codes = []
+    for child in children:
+        try:
+            codes.append(child.wait(PATIENCE))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            codes.append(child.wait())
+    return max(map(abs, codes))
+
+
+def ros_arguments(given, defaults, values, remappings=()):
+    """Return the ROS arguments of a node, as its launch file has them."""
+    words = parameters(defaults)
     for option, argument, prefix in (
             ('--params-file', 'params_file', ''), ('-r', 'namespace', '__ns:=/'),
             ('--log-level', 'log_level', '')):
-        if argument in given:
+        if given.get(argument):
             words += [option, prefix + given[argument].lstrip('/' if prefix else '')]
-    return run(package, name, '--ros-args', *words, *parameters(own))
+    for name in remappings:
+        words += ['-r', f'{name}:={remappings[name]}']
+    return ['--ros-args', *words, *parameters(values)]
 
 
 def parameters(values):
-    """Return ROS arguments that set parameters."""
-    return [word for name, value in values.items() for word in (
+    """Return ROS arguments that set parameters; those of none are their nodes' defaults."""
+    return [word for name, value in values.items() if value != () for word in (
         '-p', f'{name}:={one_line(list(value) if isinstance(value, tuple) else value)}')]
 
 

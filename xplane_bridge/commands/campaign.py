@@ -23,7 +23,12 @@ from pathlib import Path
 import signal
 import sys
 
-from xplane_bridge.common.command_line import program, subject, without_ros_arguments
+from xplane_bridge.common.command_line import (
+    CommandParser,
+    program,
+    subject,
+    without_ros_arguments,
+)
 from xplane_bridge.common.drawing import add_width_option, FORMATS
 from xplane_bridge.common.text import printable
 from xplane_bridge.laboratory.campaigns.engines.local import Engine, EngineError, Local
@@ -70,7 +75,7 @@ def _compare(main: Callable[[Sequence[str]], int], given: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=program('campaign'), description='Fly the flights of a plan, and write their report.',
         epilog=_EPILOG)
     workers, estimate = subject(parser, 'workers'), subject(parser, 'estimate')
@@ -96,10 +101,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _report(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=f'{program("campaign")} report',
         description="Write the report of a campaign's folder again.")
-    parser.add_argument('folder', metavar='DIR', type=Path)
+    parser.add_argument('folder', metavar='DIR', type=Path, help='folder of a flown campaign')
     parser.add_argument('--trust', action='store_true',
                         help='fly the worst flights again, to draw them: that runs the code of '
                         'the controllers that the folder names')

@@ -26,6 +26,7 @@ import tempfile
 from xplane_bridge.commands.options import add_no_target_option
 from xplane_bridge.common.command_line import (
     add_force_option,
+    CommandParser,
     program,
     refuse_existing,
     subject,
@@ -161,7 +162,7 @@ def _files(arguments: argparse.Namespace) -> Keep:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=program('check_controller'),
         description='Fly a controller for ten seconds, and list whether it keeps its contract.')
     flown, simulator, output = (

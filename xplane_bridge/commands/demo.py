@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 import sys
 
@@ -24,6 +23,7 @@ from xplane_bridge.commands import options
 from xplane_bridge.common.command_line import (
     add_force_option,
     add_launch_option,
+    CommandParser,
     dated,
     program,
     refuse_existing,
@@ -47,7 +47,9 @@ _SIMULATED = 'a JSBSim c172p behind X-Plane Connect'
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Fly the demo; 0 if all criteria are met, 1 if not, 2 if it could not be flown."""
-    parser = argparse.ArgumentParser(prog=program('demo'), description=__doc__)
+    parser = CommandParser(
+        prog=program('demo'),
+        description='Fly the scenario steps through the bridge, by topics only, and evaluate it.')
     output, default = subject(parser, 'output'), dated('demo')
     for option, ending, text in (
         ('--bag', 'mcap', 'recording'), ('--picture', 'png', 'plot'),

@@ -49,7 +49,7 @@ from xplane_bridge.bridges.protocols.base import Sender
 from xplane_bridge.bridges.protocols.dialect import Dialect
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.protocols.registry import PROTOCOLS, UNBRIDGED
-from xplane_bridge.common.command_line import program
+from xplane_bridge.common.command_line import CommandParser, program
 from xplane_bridge.common.plain_files import open_regular
 from xplane_bridge.common.text import counted
 
@@ -228,12 +228,14 @@ def _output(
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
-        prog=program('dissect'), description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser = CommandParser(
+        prog=program('dissect'), formatter_class=RawDescriptionHelpFormatter,
+        description=(__doc__ or '').replace('dissect: show', 'Show').replace('``', ''))
     protocols = parser.add_subparsers(dest='protocol', required=True, metavar='protocol')
     for name, entry in (PROTOCOLS | UNBRIDGED).items():
         peer = entry.peer
-        protocol = protocols.add_parser(name, help=peer, description=f'{peer}.')
+        protocol = protocols.add_parser(name, help=peer, description=(
+            f'Show the datagrams of {peer} as JSON, or encode them.'))
         protocol.add_argument(
             '--from', dest='sender', choices=('bridge', 'peer'),
             help='who sent it, as a message may have two meanings (default: peer; in a capture, '

@@ -26,6 +26,7 @@ from xplane_bridge.commands import options
 from xplane_bridge.common.command_line import (
     add_force_option,
     add_launch_option,
+    CommandParser,
     dated,
     program,
     refuse_existing,
@@ -138,7 +139,7 @@ def _files(arguments: argparse.Namespace, order: Order) -> Files:
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=program('experiment'),
         description='Fly a scenario on a simulator, record it, and evaluate it.')
     parser.add_argument('--scenario', default='steps',

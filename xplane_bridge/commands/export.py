@@ -18,18 +18,19 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 import math
 from pathlib import Path
 import sys
 from typing import Any
 
 from xplane_bridge.bridges.links.captures.capture import is_capture
-from xplane_bridge.bridges.ulyssix.session import Quality, Statistics
+from xplane_bridge.bridges.ulyssix.conversion import load as load_map
 from xplane_bridge.bridges.xplane_udp.protocol.data import VERSIONS
 from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
+    CommandParser,
     program,
     refuse_existing,
     subject,
@@ -40,15 +41,17 @@ from xplane_bridge.common.text import counted, printable
 from xplane_bridge.laboratory.export import (
     captures,
     fdr,
-    flights,
     logs,
+    own_tables,
     recordings,
     resampling,
     writers,
 )
 from xplane_bridge.laboratory.export.tables import is_named, joined, numbered, RowBatch, Warn
 from xplane_bridge.laboratory.export.ulyssix import quality_report
+from xplane_bridge.laboratory.export.ulyssix.captured import CapturedPackets
 from xplane_bridge.laboratory.export.ulyssix.options import named_rate
+from xplane_bridge.laboratory.export.ulyssix.recorder import UlyssixRecorder
 from xplane_bridge.laboratory.flights.logs.files import ending
 from xplane_bridge.laboratory.flights.recordings.completed import complete
 from xplane_bridge.laboratory.flights.recordings.parquet_file import is_table
@@ -115,10 +118,14 @@ def _written(given: Namespace, source: Path, warn: Warn) -> tuple[Path, dict[str
     counts: dict[str, int] = {}
     qualities: list[dict[str, Any]] = []
 
-    def judge(quality: Quality, statistics: Statistics) -> None:
-        quality.report()
+    def judge(recorder: UlyssixRecorder) -> None:
+        recorder.quality.report()
         qualities.append(quality_report.as_json(
-            quality, statistics, {'source': source.name}))
+            recorder.quality, recorder.session.statistics,
+            {'source': source.name, 'map': given.map or '', 'not_sent': recorder.unsent},
+            recorder.channels))
+        if recorder.advice:
+            print(f'in {given.map}, but not sent: {recorder.advice}')
 
     batches = _counted(_tables(given, source, warn, judge), counts)
     # Nothing is created before the first table is read.
@@ -162,7 +169,7 @@ def _counted(batches: Iterator[RowBatch], counts: dict[str, int]) -> Iterator[Ro
 
 
 def _tables(
-    given: Namespace, source: Path, warn: Warn, judge: Callable[[Quality, Statistics], None]
+    given: Namespace, source: Path, warn: Warn, judge: Callable[[UlyssixRecorder], None]
 ) -> Iterator[RowBatch]:
     topics = tuple(given.topics or ())
     base: float | str | None = given.resample
@@ -170,11 +177,11 @@ def _tables(
         # Read for its times only.
         topics += (base,)
     if _is_capture(source):
-        batches = captures.read(source, topics, captures.CaptureOptions(
-            given.protocol or '', given.version, tuple(given.names or ()),
-            tuple(given.rate or ()), given.year, given.utc_offset, judge), warn)
+        batches = _captured(given, source, topics, warn, judge)
+    elif given.map:
+        raise ValueError(f'--map is for captures of ulyssix, and {source} is none')
     elif is_table(source):
-        batches = flights.read(source, topics, warn)
+        batches = own_tables.read(source, topics, warn)
     elif ending(source):
         batches = logs.read(source, topics, warn)
     else:
@@ -190,6 +197,26 @@ def _tables(
         if given.topics and not any(is_named(table.table, name) for name in given.topics):
             continue
         yield resampling.resampled(table, times)
+
+
+def _captured(
+    given: Namespace, source: Path, topics: Collection[str], warn: Warn,
+    judge: Callable[[UlyssixRecorder], None],
+) -> Iterator[RowBatch]:
+    """Yield the tables of a capture."""
+    protocol = given.protocol or captures.recognised(source)
+    if protocol != 'ulyssix':
+        if given.map:
+            raise ValueError(
+                f'--map is for captures of ulyssix, and {source} is one of {protocol}')
+        yield from captures.read(
+            source, topics, captures.CapturedMessages(protocol, given.version), warn)
+        return
+    packets = CapturedPackets(
+        given.names or (), given.rate or (), given.year, given.utc_offset,
+        load_map(given.map) if given.map else None)
+    yield from captures.read(source, topics, packets, warn)
+    judge(packets.recorder)
 
 
 def _is_capture(source: Path) -> bool:
@@ -232,14 +259,14 @@ def _step_or_topic(text: str) -> float | str:
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
+    parser = CommandParser(
         program('export'),
         description='Write the topics of a recording, or the messages of a capture, '
         'for other tools: one table each, with units.')
     parser.add_argument(
-        'source', help='an MCAP file, a rosbag2 folder, a Parquet table of a flight in core, a '
-        'log of PX4 (.ulg), ArduPilot (.bin) or X-Plane (.fdr), or a capture (pcap, pcapng, '
-        'gzipped)')
+        'source', help='an MCAP file, a rosbag2 folder, a Parquet table (of a flight in core, of '
+        'ulyssix record, of this command), a log of PX4 (.ulg), ArduPilot (.bin) or X-Plane '
+        '(.fdr), or a capture (pcap, pcapng, gzipped)')
     output, tables = subject(parser, 'output'), subject(parser, 'tables')
     output.add_argument(
         '--to', required=True, choices=(*_FORMATS, _MCAP), help='the format; mcap: the messages '
@@ -256,10 +283,14 @@ def _parser() -> ArgumentParser:
         help='all tables at the same times: every so many seconds, or those of a topic')
     capture = subject(parser, 'captures')
     capture.add_argument(
-        '--protocol', choices=captures.CAPTURED, help='default: as the ports say')
+        '--protocol', choices=captures.CAPTURED,
+        help='of the datagrams (default: as the ports say)')
     capture.add_argument(
-        '--version', type=int, choices=VERSIONS, help="X-Plane's, for xplane_udp: names and "
-        'units of data rows')
+        '--version', type=int, choices=VERSIONS, help='version of X-Plane, for names and units '
+        'of data rows (xplane_udp)')
+    capture.add_argument(
+        '--map', metavar='FILE', help='Ulyssix: map.yaml with units, limits and derived '
+        'parameters')
     capture.add_argument(
         '--names', nargs='+', metavar='NAME', help='Ulyssix: names of the parameters in order, '
         'for packets without names')

@@ -36,6 +36,7 @@ import yaml
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.command_line import (
     add_force_option,
+    CommandParser,
     number,
     program,
     refuse_existing,
@@ -287,7 +288,7 @@ def _report(
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
+    parser = CommandParser(
         program('identify'),
         description='Identify the derivatives of an aircraft, with error bounds, from recorded '
         'flights with test inputs: a table, a YAML model, and a picture of each manoeuvre.')
@@ -314,7 +315,7 @@ def _parser() -> ArgumentParser:
                             "(of a log: its autopilot's map); given once, or once for each "
                             'recording in their order')
     recordings.add_argument('--validate', type=Path, nargs='+', default=[], metavar='RECORDING',
-                            help='flights that the model is to foretell')
+                            help='flights that the model is checked against: it predicts them')
     recordings.add_argument('--simulation-step', metavar='S', default=None,
                             type=lambda text: number(
                                 text, f'0 to {_LONGEST_STEP:g} s',
@@ -328,7 +329,8 @@ def _parser() -> ArgumentParser:
     output.add_argument('--output', default='', metavar='PREFIX',
                         help="beginning of the names of what is written (the first recording's)")
     output.add_argument('--write-aircraft', default='', metavar='FOLDER',
-                        help='folder to write a JSBSim aircraft of its name to, which flies so')
+                        help='folder to write, with a JSBSim aircraft of its name that flies like '
+                        'this one')
     output.add_argument('--format', choices=FORMATS, default=FORMATS[0],
                         help='format of the pictures (%(default)s)')
     add_width_option(output, 'the pictures of manoeuvres, correlations and spectra', '11 and 7')

@@ -32,11 +32,13 @@ import time
 from xplane_bridge.common import optional
 from xplane_bridge.common.command_line import (
     add_force_option,
+    CommandParser,
     count,
     program,
     refuse_existing,
     refuse_old_option,
     subject,
+    Tenths,
     without_ros_arguments,
 )
 from xplane_bridge.common.drawing import FORMATS
@@ -65,7 +67,7 @@ from xplane_bridge.simulation.aircraft.studies.steady_flight import in_steady_fl
 
 # Of the holes, so many are said; all are in the table.
 _SAID = 5
-# Seconds between two lines that say how far it is.
+# Seconds between two lines that say how far it is, at least.
 _PERIOD = 10.0
 
 
@@ -76,8 +78,8 @@ def add_flight_options(parser: ArgumentParser, required: bool) -> None:
     aircraft.add_argument('--aircraft-path', default='', metavar='FOLDER',
                           help="folder of your own aircraft, laid out as JSBSim's")
     aircraft.add_argument('--controls', default='', metavar='FILE',
-                          help='what moves it (.yaml), if its commands are its own (default: '
-                          'controls.yaml beside its file)')
+                          help='file that says what moves it (.yaml), if its commands have names '
+                          'of their own (default: controls.yaml beside its file)')
     aircraft.add_argument('--altitude-msl', type=float, default=1500.0, metavar='M',
                           help='altitude in metres above mean sea level (%(default)s)')
     refuse_old_option(aircraft, '--altitude', '--altitude-msl')
@@ -122,12 +124,12 @@ def survey(grid: Grid, study: Study, given: Namespace) -> EnvelopeTable:
     _check_model(study)
     place = {'airspeed': given.airspeed, 'altitude_msl': given.altitude_msl}
     rows: list[Row] = []
-    said = time.monotonic()
+    said, tenths = time.monotonic(), Tenths()
 
     def take(row: Row) -> None:
         nonlocal said
         rows.append(row)
-        if time.monotonic() > said + _PERIOD:
+        if time.monotonic() > said + _PERIOD and tenths.has_next(len(rows) / len(grid)):
             said = time.monotonic()
             print(f'{len(rows)} of {counted(len(grid), "point")}', file=sys.stderr, flush=True)
 
@@ -194,7 +196,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> ArgumentParser:
     limits = LoopRequirements()
-    parser = ArgumentParser(
+    parser = CommandParser(
         program('linearize'),
         description='Trim an aircraft and print its linear model as JSON: A, B, C and D with '
         'names and units, in SI. With --grid: at each point of a grid, with its modes.')

@@ -75,8 +75,8 @@ def add_options(parser: ArgumentParser) -> None:
     aircraft.add_argument('--aircraft-path', default='', metavar='FOLDER',
                           help="folder of your own aircraft, laid out as JSBSim's")
     aircraft.add_argument('--controls', default='', metavar='FILE',
-                          help='what moves it (.yaml), if its commands are its own (default: '
-                          'controls.yaml beside its file)')
+                          help='file that says what moves it (.yaml), if its commands have names '
+                          'of their own (default: controls.yaml beside its file)')
     aircraft.add_argument('--gains', default='', metavar='NAME',
                           help='gains and limits of the autopilot: a file (.yaml, of tune), or an '
                           "aircraft of this package (default: the aircraft's own)")
@@ -111,7 +111,7 @@ def add_controller_options(parser: ArgumentParser) -> None:
                        f'({controller.TIMEOUT:g})')
     add_no_target_option(flown)
     flown.add_argument('--guidance', default='', choices=controller.GUIDANCE,
-                       help='by what your controller is given a route '
+                       help='what your controller is told to fly along a route '
                        f'({controller.GUIDANCE[0]})')
 
 

@@ -16,13 +16,13 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 import sys
 
 from xplane_bridge.common.command_line import (
     add_force_option,
+    CommandParser,
     program,
     refuse_existing,
     without_ros_arguments,
@@ -34,7 +34,7 @@ from xplane_bridge.laboratory.flights.analysis.history import load
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Draw; 0 if that was possible, 2 if not."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=program('picture'),
         description='Draw the flight of a recording: path, responses, attitude, '
         'commands, and latencies where they are known.')
@@ -43,8 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--format', choices=FORMATS, default=FORMATS[0],
                         help='format of the picture (%(default)s)')
     parser.add_argument('--output', type=Path, metavar='FILE',
-                        help="name of the picture, instead of the recording's and the format")
-    parser.add_argument('--title', default='', help='what is above it (nothing)')
+                        help="file to write (default: the recording's name with the ending of "
+                        '--format)')
+    parser.add_argument('--title', default='', help='title above it (none)')
     add_width_option(parser, 'the picture', '6.5 for each column of panels')
     parser.add_argument('--namespace', default=None, metavar='NS',
                         help='namespace of the vehicle, if the recording has several')

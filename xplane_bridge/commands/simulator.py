@@ -21,7 +21,7 @@ aircraft. It prints a line for each once it listens, and exits on SIGINT, SIGTER
 the real simulator.
 """
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, SUPPRESS
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 import shlex
@@ -31,6 +31,7 @@ import time
 
 from xplane_bridge.bridges.protocols.registry import PeerProtocol, PROTOCOLS
 from xplane_bridge.common.command_line import (
+    CommandParser,
     program,
     refuse_old_option,
     seconds,
@@ -44,7 +45,7 @@ from xplane_bridge.common.timing import FRAME_RATE, PHYSICS_RATE, physics_rate
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.initial import DEFAULT_MODEL, Initial
 from xplane_bridge.simulation.aircraft.loading.parameter_file import airframe_limits
-from xplane_bridge.simulation.aircraft.state import AircraftState
+from xplane_bridge.simulation.aircraft.state import AircraftState, KNOT
 from xplane_bridge.simulation.aircraft.studies.physics_rate import physics_rate as chosen_rate
 from xplane_bridge.simulation.aircraft.studies.physics_rate import remarks
 from xplane_bridge.simulation.peers import options
@@ -65,6 +66,7 @@ _SPOKEN = {one.name: one.protocol for one in SIMULATORS.values()} | WITHOUT_NODE
 # Landing gears are unstable with longer steps; shorter ones take all the time.
 _PHYSICS_RATES = 60, 1200
 _VERSIONS = {one.name: one.version for one in SIMULATORS.values() if one.version is not None}
+_SHOWING = {one.protocol.name for one in SIMULATORS.values() if one.has_traffic}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -120,7 +122,8 @@ def _make_server(arguments: Namespace) -> Server:
     initial = Initial(
         lat_deg=arguments.latitude, lon_deg=arguments.longitude,
         altitude_msl=arguments.altitude_msl, heading_deg=arguments.heading,
-        airspeed_kt=arguments.airspeed, parked=arguments.parked, controls=arguments.controls)
+        airspeed_kt=None if arguments.airspeed is None else arguments.airspeed / KNOT,
+        parked=arguments.parked, controls=arguments.controls)
     faults = Faults(**{field.name: getattr(arguments, field.name) for field in fields(Faults)})
 
     chosen = _chosen(arguments) if arguments.name == _ALL else [arguments]
@@ -203,10 +206,9 @@ def _check_fleet(models: Sequence[str], names: Sequence[str]) -> None:
     if len(models) >= AIRCRAFT_COUNT:
         raise ValueError(f'--fleet: {len(models)} more aircraft are too many; numbers 1 to '
                          f'{AIRCRAFT_COUNT - 1} are free')
-    showing = {one.protocol.name for one in SIMULATORS.values() if one.has_traffic}
-    if models and not showing & {_protocol(name).name for name in names}:
+    if models and not _SHOWING & {_protocol(name).name for name in names}:
         raise ValueError(f'--fleet: {", ".join(names)} shows one aircraft only; more are shown by '
-                         f'{", ".join(sorted(showing))}')
+                         f'{", ".join(sorted(_SHOWING))}')
 
 
 def _names() -> list[str]:
@@ -225,7 +227,7 @@ def _chosen(arguments: Namespace) -> list[Namespace]:
         name, *options = shlex.split(text) or ['']
         if name not in _names():
             raise ValueError(f'{name!r} is not one of {", ".join(_names())}')
-        parser = ArgumentParser(f'simulator {_ALL} "{name} ..."')
+        parser = CommandParser(f'simulator {_ALL} "{name} ..."')
         _add_own_options(parser, name)
         parser.set_defaults(**vars(arguments) | {'name': name})
         chosen.append(parser.parse_args(options))
@@ -241,17 +243,19 @@ def _summary(server: Server, seconds: float) -> str:
 
 def _parser(given: Sequence[str]) -> ArgumentParser:
     """Return the parser, with the options of what is ``given``: each imports what it needs."""
-    parser = ArgumentParser(
-        program('simulator'), description='Simulate an aircraft for clients to fly.')
+    parser = CommandParser(
+        program('simulator'), description='Simulate an aircraft for clients to fly.',
+        epilog="'simulator SIMULATOR --help' lists the options of one.")
     commands = parser.add_subparsers(dest='name', required=True, metavar='SIMULATOR')
     for name in _names():
         protocol = _protocol(name)
-        text = (f'{protocol.name} --version {_VERSIONS[name]}' if name in _VERSIONS
+        text = (f'X-Plane {_VERSIONS[name]} over its own UDP' if name in _VERSIONS
                 else protocol.peer)
-        command = commands.add_parser(name, help=text, description=f'{text}.')
+        command = commands.add_parser(name, help=text, description=f'Simulate {text}.')
         if name in given:
             _add_own_options(command, name)
-            _add_aircraft_options(command)
+            _add_aircraft_options(
+                command, protocol.name in _SHOWING, has_presets=protocol.name == 'xplane_udp')
             _add_fault_options(command)
     everything = commands.add_parser(
         _ALL, help='several protocols for one aircraft',
@@ -260,7 +264,7 @@ def _parser(given: Sequence[str]) -> ArgumentParser:
         'protocols', nargs='*', metavar='"SIMULATOR OPTIONS ..."',
         help='a simulator with its own options, such as "xpc --port 49010" '
         f'(default: {", ".join(_TOGETHER)})')
-    _add_aircraft_options(everything)
+    _add_aircraft_options(everything, shows_others=True, has_presets=True)
     _add_fault_options(everything)
     return parser
 
@@ -271,47 +275,51 @@ def _add_own_options(parser: ArgumentParser, name: str) -> None:
         parser.set_defaults(version=_VERSIONS[name])
 
 
-def _add_aircraft_options(parser: ArgumentParser) -> None:
-    group = subject(parser, 'aircraft')
-    group.add_argument('--model', default=DEFAULT_MODEL, help='JSBSim aircraft (%(default)s)')
-    group.add_argument('--fleet', nargs='+', default=[], metavar='MODEL',
-                       help='more aircraft with flight models, abreast of it: numbers 1, 2, ... '
-                       'of X-Plane, whose others have simple kinematics')
-    group.add_argument('--aircraft-path', default='', metavar='FOLDER',
-                       help="folder of your own aircraft, laid out as JSBSim's")
-    group.add_argument('--controls', default='', metavar='FILE',
-                       help='what moves it (.yaml), if its commands are its own (default: '
-                       'controls.yaml beside its file)')
-    group.add_argument('--aircraft-outputs', action='store_true',
-                       help="open the files and sockets that the aircraft's file names")
-    group.add_argument('--parked', action='store_true',
-                       help='start on the ground, engines idling, instead of trimmed in the air')
-    group.add_argument('--latitude', type=float, default=_START.lat_deg,
-                       metavar='DEG', help='latitude in degrees north (%(default)s)')
-    group.add_argument('--longitude', type=float, default=_START.lon_deg,
-                       metavar='DEG', help='longitude in degrees east (%(default)s)')
-    group.add_argument('--altitude-msl', type=float, default=_START.altitude_msl,
-                       metavar='M', help='altitude in metres above mean sea level (%(default)s)')
-    refuse_old_option(group, '--altitude', '--altitude-msl')
-    group.add_argument('--heading', type=float, default=_START.heading_deg,
-                       metavar='DEG', help='heading in degrees from true north (%(default)s)')
-    group.add_argument('--airspeed', type=float, default=_START.airspeed_kt, metavar='KT',
-                       help='calibrated airspeed in knots (default: one that suits the model)')
-    group.add_argument('--scenario', default='', metavar='NAME',
+def _add_aircraft_options(parser: ArgumentParser, shows_others: bool, has_presets: bool) -> None:
+    """Add what the protocols have in common; ``has_presets``: one of them has --for."""
+    aircraft, start, weather, pace = (
+        subject(parser, title) for title in ('aircraft', 'start', 'weather', 'time'))
+    aircraft.add_argument('--model', default=DEFAULT_MODEL, help='JSBSim aircraft (%(default)s)')
+    # Where no others are shown, a sentence says so.
+    aircraft.add_argument('--fleet', nargs='+', default=[], metavar='MODEL',
+                          help='more aircraft with flight models, abreast of it: numbers 1, 2, '
+                          '... of X-Plane, whose others have simple kinematics'
+                          if shows_others else SUPPRESS)
+    aircraft.add_argument('--aircraft-path', default='', metavar='FOLDER',
+                          help="folder of your own aircraft, laid out as JSBSim's")
+    aircraft.add_argument('--controls', default='', metavar='FILE',
+                          help='file that says what moves it (.yaml), if its commands have names '
+                          'of their own (default: controls.yaml beside its file)')
+    aircraft.add_argument('--aircraft-outputs', action='store_true',
+                          help="open the files and sockets that the aircraft's file names")
+    start.add_argument('--scenario', default='', metavar='NAME',
                        help='where it starts, its weather and what breaks: a scenario of this '
                        'package or a file (.yaml), of which whoever connects flies the rest')
-    group.add_argument('--wind', type=float, nargs=3, metavar=('EAST', 'NORTH', 'UP'),
-                       help='velocity of the air in m/s')
-    group.add_argument('--turbulence', type=float, nargs=2, metavar=('WIND', 'SEVERITY'),
-                       help='wind at 20 ft in m/s, and severity 0..7 (MIL-F-8785C)')
-    group.add_argument('--frame-rate', type=options.positive, metavar='HZ',
-                       help='frames per second, at which it reads and answers (default: '
-                       f'{FRAME_RATE:g}, or what --for sets)')
-    group.add_argument('--physics-rate', type=_steps, metavar='HZ',
-                       help='steps of the flight model per second (default: '
-                       f'{PHYSICS_RATE}, or the frame rate if that is higher)')
-    group.add_argument('--duration', type=options.positive, metavar='S',
-                       help='exit after this many seconds (default: never)')
+    start.add_argument('--parked', action='store_true',
+                       help='start on the ground, engines idling, instead of trimmed in the air')
+    start.add_argument('--latitude', type=float, default=_START.lat_deg,
+                       metavar='DEG', help='latitude in degrees north (%(default)s)')
+    start.add_argument('--longitude', type=float, default=_START.lon_deg,
+                       metavar='DEG', help='longitude in degrees east (%(default)s)')
+    start.add_argument('--altitude-msl', type=float, default=_START.altitude_msl,
+                       metavar='M', help='altitude in metres above mean sea level (%(default)s)')
+    refuse_old_option(start, '--altitude', '--altitude-msl')
+    start.add_argument('--heading', type=float, default=_START.heading_deg,
+                       metavar='DEG', help='heading in degrees from true north (%(default)s)')
+    start.add_argument('--airspeed', type=float, metavar='M/S',
+                       help='calibrated airspeed in m/s (default: one that suits the model)')
+    weather.add_argument('--wind', type=float, nargs=3, metavar=('EAST', 'NORTH', 'UP'),
+                         help='velocity of the air in m/s')
+    weather.add_argument('--turbulence', type=float, nargs=2, metavar=('WIND', 'SEVERITY'),
+                         help='wind at 20 ft in m/s, and severity 0..7 (MIL-F-8785C)')
+    pace.add_argument('--frame-rate', type=options.positive, metavar='HZ',
+                      help='frames per second, at which it reads and answers (default: '
+                      f'{FRAME_RATE:g}{", or what --for sets" if has_presets else ""})')
+    pace.add_argument('--physics-rate', type=_steps, metavar='HZ',
+                      help='steps of the flight model per second (default: '
+                      f'{PHYSICS_RATE}, or the frame rate if that is higher)')
+    pace.add_argument('--duration', type=options.positive, metavar='S',
+                      help='exit after this many seconds (default: never)')
 
 
 def _add_fault_options(parser: ArgumentParser) -> None:

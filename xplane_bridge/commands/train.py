@@ -33,11 +33,13 @@ from typing import Any
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.command_line import (
     add_force_option,
+    CommandParser,
     count,
     number,
     program,
     refuse_existing,
     subject,
+    Tenths,
     terminal,
     whole,
     without_ros_arguments,
@@ -108,11 +110,11 @@ def _train(given: argparse.Namespace) -> None:
     print(f'{plan.flights} flights of {plan.seconds / 3600.0:.1f} h together, '
           f'{given.workers} at a time', flush=True)
     history: list[Generation] = []
-    begin = time.monotonic()
+    begin, tenths = time.monotonic(), Tenths()
 
     def tell(generation: Generation) -> None:
         history.append(generation)
-        _show(generation, time.monotonic() - begin)
+        _show(generation, time.monotonic() - begin, tenths)
 
     parameters = train(plan, given.workers, tell)
     print()
@@ -155,15 +157,15 @@ def _account(plan: SearchPlan, parameters: Sequence[float], history: Sequence[Ge
         'versions': {package: version(package) for package in _PACKAGES}}
 
 
-def _show(generation: Generation, seconds: float) -> None:
-    """Print a generation; on a terminal each on the same line."""
+def _show(generation: Generation, seconds: float, tenths: Tenths) -> None:
+    """Print a generation: on a terminal each on the same line, elsewhere one of each tenth."""
     losses = '   '.join(f'{part} {generation.median[part]:6.2f}' for part in generation.median)
     left = seconds / generation.share * (1.0 - generation.share)
     text = (f'generation {generation.number:3}   median loss {losses}   '
             f'{left / 60.0:.1f} min remain')
     if sys.stdout.isatty():
         print(f'\r{text} ', end='', file=terminal(sys.stdout), flush=True)
-    elif generation.number % 10 == 1:
+    elif tenths.has_next(generation.share):
         print(text, flush=True)
 
 
@@ -178,7 +180,7 @@ def _unseen(count: int) -> range:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=program('train'),
         description='Learn a policy that holds altitude, heading and airspeed in '
         'turbulence, and flies steps of them, from scratch; write it as ONNX, and how it was made '

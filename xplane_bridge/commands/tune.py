@@ -38,6 +38,7 @@ from xplane_bridge.commands.linearize import (
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.command_line import (
     add_force_option,
+    CommandParser,
     program,
     refuse_existing,
     subject,
@@ -211,7 +212,7 @@ def _bandwidth(text: str) -> tuple[str, float]:
 
 def _parser() -> ArgumentParser:
     default = LoopRequirements()
-    parser = ArgumentParser(
+    parser = CommandParser(
         program('tune'),
         description="Find the gains of autopilot_node's cascade for an aircraft, from its "
         'linear model in steady level flight.')

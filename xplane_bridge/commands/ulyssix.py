@@ -16,23 +16,27 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 import sys
 
-from xplane_bridge.common.command_line import program, refuse_unknown, without_ros_arguments
+from xplane_bridge.common.command_line import (
+    CommandParser,
+    program,
+    refuse_unknown,
+    without_ros_arguments,
+)
 
 _COMMANDS = {
-    'record': 'record parameters to Parquet, MF4 or CSV',
+    'record': 'record parameters to Parquet, MF4, MAT or CSV',
     'map': 'write a first map.yaml from a capture',
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
-    parser = ArgumentParser(program('ulyssix'), description=(
+    parser = CommandParser(program('ulyssix'), description=(
         "Ulyssix's UDP parameters without ROS: from Altair, DEWESoft, or a capture."))
     commands = parser.add_subparsers(dest='command', required=True)
     modules, parsers = {}, {}
@@ -40,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         module = f'xplane_bridge.laboratory.export.ulyssix.{name}'
         if find_spec(module) is not None:
             modules[name] = import_module(module)
-            parsers[name] = commands.add_parser(name, help=purpose, description=purpose)
+            parsers[name] = commands.add_parser(
+                name, help=purpose, description=f'{purpose[:1].upper()}{purpose[1:]}.')
             modules[name].add_arguments(parsers[name])
     given, unknown = parser.parse_known_args(
         without_ros_arguments(sys.argv[1:] if argv is None else argv))

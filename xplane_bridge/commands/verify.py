@@ -28,6 +28,7 @@ from xplane_bridge.bridges.xplane_udp.web.web_client import WebClient
 from xplane_bridge.common import plain_files
 from xplane_bridge.common.command_line import (
     add_force_option,
+    CommandParser,
     count,
     number,
     peer_port,
@@ -193,7 +194,7 @@ def _ratio(text: str) -> float:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=program('verify'),
         description='Verify, step by step, that a real simulator does what the bridge expects of '
         'it. Each step says before what it will do.')
@@ -207,7 +208,8 @@ def _parser() -> argparse.ArgumentParser:
                        'Web API; that a publisher of Ulyssix packets sends to')
     where.add_argument('--serial', default='', metavar='PORT',
                        help='serial port of Simpit, such as /dev/ttyUSB0')
-    where.add_argument('--baud', type=count, default=115200, help='its rate (%(default)s)')
+    where.add_argument('--baud', type=count, default=115200,
+                       help='rate of the serial port (%(default)s)')
     where.add_argument('--group', default='', metavar='ADDRESS',
                        help='multicast group that a publisher sends to')
     where.add_argument('--data-port', type=peer_port, default=0, metavar='PORT',
@@ -220,7 +222,7 @@ def _parser() -> argparse.ArgumentParser:
     how.add_argument('--seconds', type=seconds, default=30.0, metavar='S',
                      help='how long it is only listened to, in seconds (%(default)g)')
     how.add_argument('--throttle', type=_ratio, default=None, metavar='0..1',
-                     help="where Huginn's throttle is: without, nothing is commanded there")
+                     help="where Huginn's throttle stands; without it nothing is commanded there")
     output.add_argument('--report', type=Path, action='append', default=[], metavar='FILE',
                         help=f'report without names and places, as {", ".join(FORMS)}')
     output.add_argument('--capture', type=Path, metavar='FILE',

@@ -37,6 +37,8 @@ PACKAGE = 'xplane-bridge'
 # As of a command that SIGPIPE has ended.
 _READER_GONE = 141
 _NOT_DONE, _INTERRUPTED = 2, 130
+# With more options than these a usage would say too much.
+_FEW_OPTIONS = 5
 # Whether run_command() was called.
 _is_command = False
 
@@ -84,6 +86,39 @@ class _Terminal:
 def terminal(stream: Any) -> Any:
     """Return a standard stream that passes control characters: what is written must be known."""
     return _Terminal(stream) if isinstance(stream, _Text) else stream
+
+
+class CommandParser(ArgumentParser):
+    """A parser whose usage has what a command needs; --help lists its options by subject."""
+
+    def format_usage(self) -> str:
+        """Return the usage."""
+        self._shorten_usage()
+        return super().format_usage()
+
+    def format_help(self) -> str:
+        """Return the help."""
+        self._shorten_usage()
+        return super().format_help()
+
+    def _shorten_usage(self) -> None:
+        needed = sorted(
+            (one for one in self._actions if one.required or not one.option_strings),
+            key=lambda one: not one.option_strings)
+        if self.usage is None and len(self._actions) > len(needed) + _FEW_OPTIONS:
+            self.usage = ' '.join(('%(prog)s [-h] [OPTION ...]', *map(_in_usage, needed)))
+
+
+def _in_usage(action: Action) -> str:
+    """Return an argument as a usage has it: FILE, [FILE], FILE [FILE ...], --to FILE."""
+    name = action.metavar if isinstance(action.metavar, str) else (
+        action.dest.upper() if action.option_strings else action.dest)
+    if action.choices is not None and action.metavar is None:
+        name = f'{{{",".join(map(str, action.choices))}}}'
+    if action.option_strings:
+        return f'{action.option_strings[-1]} {name}'
+    return {'?': f'[{name}]', '*': f'[{name} ...]', '+': f'{name} [{name} ...]'}.get(
+        str(action.nargs), name)
 
 
 class _Renamed(Action):
@@ -151,6 +186,27 @@ def _quiet(stream: Any) -> Any:
     return _Text(
         raw if stream.write_through else io.BufferedWriter(raw), stream.encoding,
         stream.errors, line_buffering=stream.line_buffering, write_through=stream.write_through)
+
+
+class Tenths:
+    """
+    When another line on progress is worth reading where no terminal shows it: at each tenth.
+
+    >>> tenths = Tenths()
+    >>> [share for share in (0.0, 0.04, 0.1, 0.11, 0.35, 1.0) if tenths.has_next(share)]
+    [0.0, 0.1, 0.35, 1.0]
+    """
+
+    def __init__(self) -> None:
+        self._said = -1
+
+    def has_next(self, share: float) -> bool:
+        """Return whether a further tenth is done of the whole, 1.0."""
+        tenth = int(10.0 * share + 1e-9)
+        if tenth <= self._said:
+            return False
+        self._said = tenth
+        return True
 
 
 def program(name: str) -> str:

@@ -79,7 +79,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
             f'<tbody>\n{lines}\n</tbody>\n</table></div>')
 
 
-def picture(path: Path, text: str) -> str:
-    """Return a PNG file as part of the page; ``text`` is for who does not see it."""
+def picture(path: Path, text: str, width: float = 0.0) -> str:
+    """
+    Return a PNG file as part of the page; ``text`` is for who does not see it.
+
+    ``width`` is that on paper, in inches, 0: as wide as it has pixels, if the page has them.
+    """
     data = base64.b64encode(path.read_bytes()).decode()
-    return f'<p><img src="data:image/png;base64,{data}" alt="{escape(text)}"></p>'
+    style = f' style="width: {width:g}in"' if width else ''
+    return f'<p><img src="data:image/png;base64,{data}" alt="{escape(text)}"{style}></p>'

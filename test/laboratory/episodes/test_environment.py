@@ -373,7 +373,7 @@ def test_mistakes_are_said_when_it_is_made(given, said):
     ({'turbulence': [15.0, 4.5]}, 'options.turbulence: severity 4.5, expected a whole number'),
     ({'wind': [101.0, 0.0, 0.0]}, 'options.wind: 101 m/s is no wind'),
     ({'initial': {'height': 3}}, "initial: unknown name 'height'"),
-    ({'initial': {'airspeed': 0.0}}, 'airspeed is 0 kt, expected above 0, or parked: true'),
+    ({'initial': {'airspeed': 0.0}}, 'airspeed is 0 m/s, expected above 0, or parked: true'),
     ({'initial': {'altitude': math.nan}}, 'initial.altitude: expected a finite number, got nan'),
     ({'failures': {'at': 3}}, 'options.failures: expected a list of events'),
     ({'failures': [{'at': 3.0, 'wind': [0, 0, 0]}]}, 'wind is no failure'),

@@ -15,6 +15,7 @@
 """The picture of a flight: a panel for what was measured, each with names and units."""
 
 import itertools
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,6 +25,7 @@ pytest.importorskip('matplotlib', reason='drawing needs matplotlib')
 
 from xplane_bridge.common import drawing
 from xplane_bridge.laboratory.control.formation import Slot
+from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.experiments.picture import draw, draw_flight
 from xplane_bridge.laboratory.flights.analysis.series import make_flight, Series
 from xplane_bridge.laboratory.flights.analysis.together import Tracks
@@ -65,6 +67,42 @@ def test_a_crash_is_marked_where_and_when_it_was(tmp_path, monkeypatch):
     assert path.lines[-1].get_xydata().tolist() == [[0.9, 0.9]]
     assert len(others) == 4
     assert all(8.4 in axes.lines[-1].get_xdata() for axes in others)
+
+
+def test_a_circuit_has_its_runway_glide_path_and_a_heading(tmp_path, monkeypatch):
+    """From 1.1 km before the threshold down to it, heading east, after a turn through north."""
+    found = []
+    monkeypatch.setattr(drawing, 'save', lambda figure, files: found.append(figure))
+    times = np.linspace(0.0, 30.0, 301)
+    runway = ChartedRunway(47.0, 8.0, math.pi / 2.0, 400.0, 1200.0, 30.0, math.radians(3.0), 300.0)
+    east = -1100.0 + 50.0 * times
+    frame = runway.own_frame()
+    places = np.array([frame.enu_to_geodetic((x, 0.0, max(1.0, (300.0 - x) * math.tan(
+        runway.glide_path)))) for x in east.tolist()])
+    series = dict(zip(('latitude', 'longitude', 'altitude'), places.T, strict=True)) | {
+        'east': east + 70.0, 'north': np.full(301, 20.0),
+        'heading': np.linspace(3.5, -3.2, 301) * math.pi / 2.0, 'airspeed': np.full(301, 50.0)}
+    draw_flight(make_flight('/uav', 0.0, {
+        **{name: Series(times, values) for name, values in series.items()},
+        'target_heading': Series(times[:2], np.full(2, math.nan))}, {}),
+        str(tmp_path / 'a.png'), 'a circuit', runway=runway)
+    path, height, heading, airspeed = [axes for axes in found[0].axes if axes.get_xlabel()]
+    drawn = {line.get_label(): line for line in path.lines}['runway']
+    assert drawn.get_xydata() == pytest.approx(np.array([[70.0, 20.0], [1270.0, 20.0]]), abs=0.5)
+    assert height.get_ylabel() == 'height above runway, m'
+    measured, glide = height.lines
+    assert glide.get_label() == 'glide path'
+    assert glide.get_ydata() == pytest.approx(
+        np.interp(glide.get_xdata(), *measured.get_xydata().T), abs=2.0)
+    assert len(glide.get_xdata()) > 200
+    shown = heading.lines[0].get_ydata()
+    assert np.nanmin(shown) >= 0.0
+    assert np.nanmax(shown) < 360.0
+    assert np.isnan(shown).sum() == 1
+    assert heading.get_yticks().tolist() == [0.0, 90.0, 180.0, 270.0, 360.0]
+    # What nobody wanted is in no legend.
+    for axes in (heading, airspeed):
+        assert [text.get_text() for text in axes.get_legend().get_texts()] == ['measured']
 
 
 @pytest.mark.parametrize(('names', 'stations', 'labels'), [

@@ -20,6 +20,7 @@ import json
 from pathlib import Path
 import re
 import threading
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -31,7 +32,7 @@ pytest.importorskip('jsbsim', reason='the simulators need jsbsim')
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from harness import process
-from xplane_bridge.laboratory.experiments import live
+from xplane_bridge.laboratory.experiments import display, live
 from xplane_bridge.laboratory.experiments.display import LiveView
 from xplane_bridge.laboratory.nodes.flight.monitor import Monitor
 from xplane_bridge.laboratory.nodes.record.recorder import message_class
@@ -142,6 +143,17 @@ def test_the_name_of_a_phase_is_no_markup():
     last = defaultdict(float)
     console.print(view._panel('climb [/red] [bold]', 0.5, last))
     assert 'climb [/red] [bold]' in console.file.getvalue()
+
+
+def test_where_no_terminal_shows_it_progress_is_a_line_for_each_tenth(monkeypatch, capsys):
+    monkeypatch.setattr(display, '_LINE_PERIOD', 0.0)
+    view = LiveView(None)
+    view.begin(SimpleNamespace(
+        telemetry=SimpleNamespace(last=lambda name: 0.0), traffic=lambda: ((), 0.0)))
+    for step in range(1001):
+        view.update('cruise', step / 1000)
+    assert [line.split('%')[0].strip() for line in capsys.readouterr().out.splitlines()] == [
+        *map(str, range(0, 101, 10))]
 
 
 def test_diagnostics_of_others_are_printable_and_bounded():

@@ -295,13 +295,14 @@ def test_mf4(recording, tmp_path):
 
 
 def test_the_page_does_what_it_says(recording, bag, tmp_path, monkeypatch, capsys):
-    for name in ('pandas', 'pyarrow', 'asammdf', 'scipy', 'pygeomag'):
+    for name in ('pandas', 'pyarrow', 'asammdf', 'scipy', 'pygeomag', 'pint'):
         pytest.importorskip(name, reason=f'{name} is not installed')
     monkeypatch.chdir(tmp_path)
     Path('flight.mcap').write_bytes(recording.read_bytes())
     Path('bag_folder').symlink_to(bag)
     Path('telemetry.pcap').write_bytes(pcap((NOON / 1e9, *PUBLISHER, tagged(
         (1.0, 3846896.0), time=DAY_45, control=1))))
+    Path('map.yaml').write_text('parameters: {parameter_1: {unit: ft}}')
     page = (MSG.parent / 'docs' / 'how-to' / 'export.md').read_text()
     commands = re.findall(r'^ros2 run xplane_bridge export (.*)$', page, re.MULTILINE)
     Path('flight.ulg').write_bytes(log_files.ulog())

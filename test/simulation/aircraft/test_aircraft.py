@@ -103,7 +103,7 @@ def test_nothing_is_printed() -> None:
 
 
 def test_impossible_initial_states_are_refused_with_a_sentence() -> None:
-    with pytest.raises(ValueError, match='cannot be trimmed at 20.0 kt'):
+    with pytest.raises(ValueError, match='cannot be trimmed at 10.3 m/s'):
         Aircraft(initial=Initial(airspeed_kt=20.0))
     with pytest.raises(ValueError, match="no aircraft 'nonesuch'"):
         Aircraft('nonesuch')

@@ -91,7 +91,7 @@ def test_what_does_not_fly_says_why(model, reason):
 
 
 def test_a_speed_it_cannot_hold_is_refused_with_what_is_missing():
-    with pytest.raises(ValueError, match=r'T37 cannot be trimmed at 30.0 kt .*vertical \+'):
+    with pytest.raises(ValueError, match=r'T37 cannot be trimmed at 15.4 m/s .*vertical \+'):
         Aircraft('T37', Initial(airspeed_kt=30.0))
 
 

@@ -53,6 +53,7 @@ NEEDS = {
     'simulation_interfaces': 'the package simulation_interfaces',
     'ros2bag': 'rosbag2',
     'control': 'the package control',
+    'launch_ros': 'launch_ros; test_stand_in.py has what is started without it',
     'gymnasium': 'the package gymnasium',
     'pettingzoo': 'the package pettingzoo',
     'skrl': 'the package skrl with JAX; make test-skrl runs the script',

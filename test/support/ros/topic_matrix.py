@@ -48,7 +48,8 @@ PAGES = {name: f'peers/{name.removesuffix("_node")}.md' for name in NODES} | {
     'simulator_node': 'jsbsim_node.md'}
 # Topics that are advertised, as their parameter is live, and silent while that has its default:
 # the parameter, and what the table says.
-SILENT = {('xplane_udp_node', 'traffic'): ('traffic', 'with `traffic`, from 11.50 on')}
+SILENT = {('xplane_udp_node', 'traffic'): (
+    'traffic', 'with the parameter `traffic`, from 11.50 on')}
 BEGIN, END = '<!-- topics begin -->', '<!-- topics end -->'
 # Topics of a second aircraft, which are those of the first.
 ANOTHER = 'aircraft_1/'

@@ -23,10 +23,10 @@ import time
 from types import TracebackType
 from typing import Any
 
-from xplane_bridge.common.command_line import terminal
+from xplane_bridge.common.command_line import Tenths, terminal
 from xplane_bridge.laboratory.campaigns.table.rows import LOST, OUTCOMES, Row
 
-# Seconds between two lines where there is no terminal.
+# Seconds between two lines where there is no terminal, at least.
 _PERIOD = 10.0
 
 
@@ -54,6 +54,7 @@ class CampaignProgress:
         self._begin = self._said = time.monotonic()
         self._outcomes = Counter(before)
         self._processor = self._jsbsim = 0.0
+        self._tenths = Tenths()
         self._bar = _Bar.of(total, done)
 
     def __enter__(self) -> CampaignProgress:
@@ -76,7 +77,8 @@ class CampaignProgress:
         self._jsbsim += row.get('jsbsim_seconds', 0.0)
         if self._bar is not None:
             self._bar.show(self._before + self._ended, self._counts())
-        elif time.monotonic() - self._said > _PERIOD:
+        elif time.monotonic() - self._said > _PERIOD and self._tenths.has_next(
+                (self._before + self._ended) / self._total):
             self._said = time.monotonic()
             print(self._line(), flush=True)
 

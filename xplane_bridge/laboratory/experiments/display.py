@@ -24,7 +24,7 @@ import time
 from typing import Any, TYPE_CHECKING
 
 from xplane_bridge.common import drawing, optional
-from xplane_bridge.common.command_line import terminal
+from xplane_bridge.common.command_line import Tenths, terminal
 from xplane_bridge.common.text import known, printable, printable_lines
 from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.flights.flight import AT_ONCE, Flight
@@ -43,10 +43,10 @@ class LiveView:
     """
     Show a flight's newest values.
 
-    Use as a context manager. ``update(phase, progress)`` redraws, at most a few times per second;
-    ``say(text)`` prints a permanent line. ``served`` shows the same to other viewers. A flight
-    that could be faster is held back to ``pace`` times real time; 0: it is not. ``draws``: a
-    picture will be drawn of it.
+    Use as a context manager. ``update(phase, progress)`` redraws, at most a few times per second,
+    or prints a line for each tenth; ``say(text)`` prints a permanent line. ``served`` shows the
+    same to other viewers. A flight that could be faster is held back to ``pace`` times real time;
+    0: it is not. ``draws``: a picture will be drawn of it.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class LiveView:
         self._began = math.nan
         self._live: Any = None
         self._drawn_at = -math.inf
+        self._tenths = Tenths()
         self._rates_at = math.nan
         self._rates_from: dict[str, int] = {}
         self._rates: dict[str, float] = {}
@@ -121,6 +122,8 @@ class LiveView:
             time.sleep(max(0.0, due - time.monotonic()))
         now = time.monotonic()
         if now - self._drawn_at < (1.0 / _REFRESHES if self._live else _LINE_PERIOD):
+            return
+        if self._live is None and not self._tenths.has_next(progress):
             return
         self._drawn_at = now
         last = {name: flight.telemetry.last(name) for name in (

@@ -44,8 +44,10 @@ from xplane_bridge.common.drawing import (
     THROTTLE,
     YAW,
 )
+from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.analysis.frequency_response import COHERENT
 from xplane_bridge.laboratory.flights.analysis.history import compute_latency
+from xplane_bridge.laboratory.flights.analysis.runway import on_final, RunwayTrack, seen_from
 from xplane_bridge.laboratory.flights.analysis.series import History, Series
 from xplane_bridge.laboratory.flights.analysis.together import Tracks
 from xplane_bridge.laboratory.flights.analysis.windows import Window
@@ -59,6 +61,7 @@ Panels = Mapping[str, tuple[float, Callable[[Any], None]]]
 """Panels of a column by name: their heights, 0 for none, and what draws them."""
 
 _DEGREES = 180.0 / math.pi
+_TURN, _HALF_A_TURN = 360.0, 180.0
 _ANGLES = {'roll': ROLL, 'pitch': PITCH}
 _CONTROLS = {'elevator': PITCH, 'aileron': ROLL, 'rudder': YAW, 'throttle': THROTTLE}
 _LATENCIES = {'telemetry': ('fix', TEAL), 'loop': ('command/controls', PURPLE)}
@@ -80,7 +83,8 @@ def draw(flown: Flight, path: str, title: str, inputs: Sequence[Window] = ()) ->
     """
     if not flown.order.scenario.vehicles:
         draw_flight(flown.history(), path, title, flown.script.route, inputs,
-                    crash=math.nan if flown.crash is None else flown.crash.at)
+                    crash=math.nan if flown.crash is None else flown.crash.at,
+                    runway=flown.order.scenario.runway)
         return
     fleet, histories, tracks = flown.order.scenario.fleet, flown.histories(), flown.tracks()
     colours = dict(zip(histories, itertools.cycle(_COLOURS), strict=False))
@@ -106,6 +110,7 @@ def draw(flown: Flight, path: str, title: str, inputs: Sequence[Window] = ()) ->
 def draw_flight(
     flight: History, path: str, title: str, route: RouteFlight | None = None,
     inputs: Sequence[Window] = (), width: float = 0.0, crash: float = math.nan,
+    runway: ChartedRunway | None = None,
 ) -> None:
     """
     Plot a flight to a file, as its name ends: PNG, PDF or SVG.
@@ -113,7 +118,8 @@ def draw_flight(
     With the path and the waypoints of its route if it had one. Of what was not measured there is
     no panel. The frequency responses to its test inputs, where there are any, and the loops that
     these show, have a column of their own. ``width`` is in inches, 0: as wide as its columns need.
-    The time of a ``crash`` (s) is marked, and its place.
+    The time of a ``crash`` (s) is marked, and its place. With a ``runway`` the height is above
+    that, with its glide path.
 
     Raises ImportError if matplotlib is missing.
     """
@@ -124,6 +130,7 @@ def draw_flight(
     controls = {name: (series[which + name], 1.0, colour) for name, colour in _CONTROLS.items()}
     latencies = {name: (compute_latency(flight, topic), 1e3, colour)
                  for name, (topic, colour) in _LATENCIES.items()}
+    track = None if runway is None or not runway.has_elevation else seen_from(runway, flight)
     swept = 2.0 * any(window.responses for window in inputs)
 
     def response(name: str, factor: float, label: str) -> tuple[float, Callable[[Any], None]]:
@@ -131,11 +138,14 @@ def draw_flight(
             panel, flight, name, factor, label)
 
     figure, axes = _draw_panels([
-        {'path': (2.0 * _has(series['east']), lambda panel: _draw_path(panel, flight, route)),
+        {'path': (2.0 * _has(series['east']), lambda panel: _draw_path(
+            panel, flight, route, runway, track)),
          'controls': (1.5 * _any(controls), lambda panel: _draw_lines(
              panel, controls, f'{"commands" if which else "controls"}, full deflection = 1')),
          'latency': (0.6 * _any(latencies), lambda panel: _draw_latency(panel, latencies))},
-        {'altitude': response('altitude', 1.0, 'altitude, m'),
+        {'altitude': response('altitude', 1.0, 'altitude, m') if (
+            runway is None or track is None or not len(track.times)) else (
+            1.0, lambda panel: _draw_height(panel, flight, runway, track)),
          'heading': response('heading', _DEGREES, 'heading, deg'),
          'airspeed': response('airspeed', 1.0, 'indicated airspeed, m/s'),
          'attitude': (_any(angles), lambda panel: _draw_lines(panel, angles, 'attitude, deg'))},
@@ -190,7 +200,10 @@ def _draw_panels(
     return figure, axes
 
 
-def _draw_path(axes: Any, flight: History, route: RouteFlight | None) -> None:
+def _draw_path(
+    axes: Any, flight: History, route: RouteFlight | None, runway: ChartedRunway | None,
+    track: RunwayTrack | None,
+) -> None:
     east, north = flight.series['east'], flight.series['north']
     altitude = flight.series['altitude']
     colours = np.interp(east.times, altitude.times, altitude.values) if (
@@ -205,6 +218,10 @@ def _draw_path(axes: Any, flight: History, route: RouteFlight | None) -> None:
             axes.plot(
                 *zip(*route.waypoints, strict=True), 'x', color=GREY, label='waypoints',
                 zorder=0)
+        if runway is not None and track is not None and len(track.times):
+            # Wider than it is, or the path would hide it.
+            axes.plot(*_ends(flight, runway, track), color=GREY, linewidth=8.0, alpha=0.6,
+                      solid_capstyle='butt', label='runway', zorder=0)
         drawing.legend_above(axes)
         bar = axes.figure.colorbar(points, ax=axes, label='altitude, m', shrink=0.8)
         bar.formatter.set_useOffset(False)
@@ -213,6 +230,33 @@ def _draw_path(axes: Any, flight: History, route: RouteFlight | None) -> None:
     axes.set_ylabel('north of the datum, m')
     axes.set_title('flight path', loc='left')
     axes.grid(alpha=0.3)
+
+
+def _ends(flight: History, runway: ChartedRunway, track: RunwayTrack) -> Any:
+    """Return threshold and end of a runway, east and north of the datum in m, shape (2, 2)."""
+    along = np.array([math.sin(runway.heading), math.cos(runway.heading)])
+    across = np.array([along[1], -along[0]])
+    # The datum is known by where the aircraft is, seen from both.
+    seen = track.along[0] * along + track.across[0] * across
+    there = [np.interp(track.times[0], *flight.series[axis]) for axis in ('east', 'north')]
+    return (there - seen)[:, np.newaxis] + np.outer(along, (0.0, runway.length))
+
+
+def _draw_height(
+    axes: Any, flight: History, runway: ChartedRunway, track: RunwayTrack
+) -> None:
+    """Draw the height above the runway, that of its glide path, and targets."""
+    axes.plot(track.times, track.height, color=MEASURED, label='measured')
+    surface = float(np.interp(track.times[0], *flight.series['altitude']) - track.height[0])
+    _draw_target(axes, flight, 'altitude', lambda values: values - surface)
+    glide_path = (runway.aiming_point - track.along) * math.tan(runway.glide_path)
+    final = on_final(track, runway) & (glide_path <= track.height.max())
+    if final.any():
+        axes.plot(track.times[final], glide_path[final], color=ORANGE, linestyle='--',
+                  label='glide path')
+    axes.set(xlabel='time, s', ylabel='height above runway, m')
+    axes.grid(alpha=0.3)
+    drawing.legend_above(axes)
 
 
 def _draw_paths(
@@ -260,18 +304,45 @@ def _name(axes: Any, names: Mapping[str, object]) -> None:
 
 
 def _draw_response(axes: Any, flight: History, name: str, factor: float, label: str) -> None:
-    measured, target = flight.series[name], flight.series[f'target_{name}']
-    axes.plot(measured.times, measured.values * factor, color=MEASURED, label='measured')
-    if len(target.times) and len(measured.times):
-        # A target is in force until the next one.
-        axes.step(
-            [*target.times, measured.times[-1]],
-            np.append(target.values, target.values[-1]) * factor, where='post', color=TARGET,
-            linestyle='--', label='target')
+    measured = flight.series[name]
+    values = measured.values * factor
+    turns = name == 'heading' and len(values) and np.ptp(values) > _HALF_A_TURN
+
+    def shown(found: Any) -> Any:
+        return found % _TURN if turns else found
+
+    axes.plot(measured.times, _broken(shown(values)) if turns else values, color=MEASURED,
+              label='measured')
+    _draw_target(axes, flight, name, lambda found: shown(found * factor))
     axes.set(xlabel='time, s', ylabel=label)
     axes.ticklabel_format(useOffset=False)
+    if turns:
+        axes.set(ylim=(-0.02 * _TURN, 1.02 * _TURN),
+                 yticks=np.arange(0.0, _TURN + 1.0, _TURN / 4.0))
+    elif name == 'heading':
+        # Continuous through north, and yet a heading.
+        axes.yaxis.set_major_formatter(lambda value, _: f'{value % _TURN:g}')
     axes.grid(alpha=0.3)
     drawing.legend_above(axes)
+
+
+def _broken(values: Any) -> Any:
+    """Return headings with a gap where they go through north."""
+    found = values.copy()
+    found[1:][np.abs(np.diff(values)) > _HALF_A_TURN] = math.nan
+    return found
+
+
+def _draw_target(
+    axes: Any, flight: History, name: str, shown: Callable[[Any], Any]
+) -> None:
+    """Draw what was wanted, as ``shown``; a target is in force until the next one."""
+    target, measured = flight.series[f'target_{name}'], flight.series[name]
+    if len(measured.times) and np.isfinite(target.values).any():
+        axes.step(
+            [*target.times, measured.times[-1]],
+            shown(np.append(target.values, target.values[-1])), where='post', color=TARGET,
+            linestyle='--', label='target')
 
 
 def _mark(axes: Mapping[str, Any], flight: History, crash: float) -> None:

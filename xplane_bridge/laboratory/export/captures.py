@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Collection, Hashable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -36,21 +36,10 @@ from xplane_bridge.bridges.protocols.dialect import Dialect, other_side
 from xplane_bridge.bridges.protocols.errors import ProtocolError
 from xplane_bridge.bridges.protocols.registry import DATA_PORT, PROTOCOLS
 from xplane_bridge.bridges.ulyssix import protocol as ulyssix
-from xplane_bridge.bridges.ulyssix.session import (
-    CHANNEL,
-    mixed,
-    PacketReceived,
-    PublisherRestarted,
-    Quality,
-    Statistics,
-    Timeline,
-    UlyssixSession,
-)
 from xplane_bridge.bridges.xplane_udp.protocol import rows as data_rows
 from xplane_bridge.common.plain_files import open_regular
 from xplane_bridge.common.text import counted
 from xplane_bridge.common.timing import SECOND_NS
-from xplane_bridge.laboratory.export import parameters
 from xplane_bridge.laboratory.export.tables import (
     is_named,
     RowBatch,
@@ -80,54 +69,69 @@ _UNITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureOptions:
-    """What a capture does not say; None or empty: as detected."""
+Wanted = Callable[[str], bool]
+"""Says of a table whether it is exported."""
 
-    protocol: str = ''
-    version: int | None = None
-    names: tuple[str, ...] = ()
-    rates: tuple[tuple[str, float], ...] = ()
-    year: int | None = None
-    utc_offset: float = 0.0
-    on_quality: Callable[[Quality, Statistics], None] | None = None
-    """Called at the end with the quality of a publisher's packets."""
+
+class CapturedTables:
+    """
+    What reads the datagrams of a capture, and has their tables.
+
+    ``known`` are the names of those that there were, wanted or not.
+    """
+
+    def __init__(self) -> None:
+        self.known: set[str] = set()
+        self._faults = 0
+        self._first_fault = ''
+
+    def take(self, datagram: Datagram, start_ns: int, wanted: Wanted) -> Iterator[RowBatch]:
+        """Take a datagram of a capture that began then; yield what is to be written."""
+        raise NotImplementedError
+
+    def rest(self, wanted: Wanted) -> Iterator[RowBatch]:
+        """Yield what is left at the end."""
+        raise NotImplementedError
+
+    def fault(self, text: str) -> None:
+        """Count a datagram that cannot be read, and why."""
+        self._first_fault = self._first_fault or text
+        self._faults += 1
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what was not exported."""
+        if self._faults:
+            yield (f'not exported: {counted(self._faults, "datagram")}, the first: '
+                   f'{self._first_fault}')
 
 
 def read(
-    path: Path, topics: Collection[str], options: CaptureOptions, warn: Warn
+    path: Path, topics: Collection[str], source: CapturedTables, warn: Warn
 ) -> Iterator[RowBatch]:
     """
-    Yield the tables of a capture in batches: one per message, for Ulyssix one of all parameters.
+    Yield the tables of a capture in batches, as ``source`` has them.
 
     ``topics`` limits them. Of a damaged or truncated capture everything before the fault is read,
-    and ``warn`` gets a sentence. Raises CaptureError if it is none, ValueError if its protocol is
-    not recognised.
+    and ``warn`` gets a sentence. Raises CaptureError if it is none.
     """
-    protocol = options.protocol or _recognised(path)
-    known: set[str] = set()
-    source = _Packets(options) if protocol == 'ulyssix' else _Messages(protocol, options)
-    rows = RowBatcher()
-    for table, columns, found, size in _found(path, source, warn):
-        known.add(table)
-        if not topics or any(is_named(table, name) for name in topics):
-            for row in found:
-                yield from rows.add(table, protocol, columns, row, size // len(found))
-    yield from rows.rest()
+    def wanted(table: str) -> bool:
+        return not topics or any(is_named(table, name) for name in topics)
+
+    for datagram, start_ns in _datagrams(path, source, warn):
+        yield from source.take(datagram, start_ns, wanted)
+    yield from source.rest(wanted)
     for sentence in source.sentences():
         warn(f'{path}: {sentence}')
-    if isinstance(source, _Packets) and options.on_quality is not None:
-        options.on_quality(source.quality, source.statistics)
     for name in topics:
-        if not any(is_named(table, name) for table in known):
+        if not any(is_named(table, name) for table in source.known):
             warn(f'{name}: there is no such table; the capture has '
-                 f'{", ".join(sorted(known)) or "none"}')
+                 f'{", ".join(sorted(source.known)) or "none"}')
 
 
-def _found(
-    path: Path, source: _Packets | _Messages, warn: Warn
-) -> Iterator[tuple[str, tuple[TableColumn, ...], list[tuple[Any, ...]], int]]:
-    """Yield what is in each datagram, and its size."""
+def _datagrams(
+    path: Path, source: CapturedTables, warn: Warn
+) -> Iterator[tuple[Datagram, int]]:
+    """Yield each datagram, and when the first one was captured."""
     start_ns = None
     with open_regular(path) as stream:
         try:
@@ -135,17 +139,20 @@ def _found(
                 start_ns = datagram.stamp_ns if start_ns is None else start_ns
                 if datagram.missing:
                     source.fault(datagram.incomplete)
-                    continue
-                for table, columns, found in source.take(datagram, start_ns):
-                    yield table, columns, found, len(datagram.data)
+                else:
+                    yield datagram, start_ns
         except CaptureError as error:
             if start_ns is None:
                 raise
             warn(f'{path}: {error}; what is before it is exported')
 
 
-def _recognised(path: Path) -> str:
-    """Return the protocol of a capture, by its ports, or because it can be nothing else."""
+def recognised(path: Path) -> str:
+    """
+    Return the protocol of a capture, by its ports, or because it can be nothing else.
+
+    Raises CaptureError if it is none, and ValueError if the protocol is not recognised.
+    """
     with open_regular(path) as stream:
         try:
             first = list(islice(read_datagrams(stream), _LOOKED_AT))
@@ -178,91 +185,23 @@ def _before_fault(datagrams: Iterator[Datagram]) -> list[Datagram]:
     return found
 
 
-Found = tuple[str, tuple[TableColumn, ...], list[tuple[Any, ...]]]
+class CapturedMessages(CapturedTables):
+    """The messages of a protocol, a table for each; of X-Plane's rows by its ``version``."""
 
-
-@dataclass
-class _Faults:
-    """Datagrams that could not be read: how many, and why the first."""
-
-    count: int = 0
-    first: str = ''
-
-    def fault(self, text: str) -> None:
-        self.first = self.first or text
-        self.count += 1
-
-    def sentences(self) -> Iterator[str]:
-        if self.count:
-            yield f'not exported: {counted(self.count, "datagram")}, the first: {self.first}'
-
-
-class _Packets(_Faults):
-    """The parameters of a Ulyssix publisher: one table."""
-
-    def __init__(self, options: CaptureOptions) -> None:
-        super().__init__()
-        self._timeline = Timeline(year=options.year, utc_offset_hours=options.utc_offset)
-        self._session = UlyssixSession(
-            self._timeline, names=options.names, rates=options.rates)
-        self._session.start(0.0)
-        self.quality = Quality()
-        self.statistics = self._session.statistics
-
-    def take(self, datagram: Datagram, start_ns: int) -> Iterator[Found]:
-        """Yield the samples of a packet."""
-        now = datagram.stamp_ns / SECOND_NS
-        self._session.poll(now)
-        for event in self._session.receive(CHANNEL, datagram.data, datagram.source, now):
-            if isinstance(event, PublisherRestarted):
-                self.quality.restart()
-            elif isinstance(event, PacketReceived):
-                packet = event.packet
-                placed = self._timeline.place(packet, datagram.stamp_ns)
-                self.quality.take(event.names, packet, placed, datagram.stamp_ns)
-                times = (
-                    (placed.first_ns - start_ns) / SECOND_NS, placed.first_ns / SECOND_NS, now)
-                yield ('ulyssix/packets', parameters.columns(
-                    event.names or parameters.numbered(len(packet.counts)),
-                    'float32' if packet.integer_width is None else 'int64'),
-                    parameters.rows(
-                        packet.counts, packet.values, placed.times, start_ns, times))
-
-    def sentences(self) -> Iterator[str]:
-        """Yield what was not exported, and what was lost before."""
-        statistics = self._session.statistics
-        yield from super().sentences()
-        if found := self._session.mixed:
-            yield mixed(found, 'for one alone, use ulyssix record with --sender')
-        self._session.stop(0.0)
-        for count, text in (
-                (statistics.malformed.total, f'datagrams are no packets: {statistics.last_error}'),
-                (statistics.skipped.total, 'packets of other types are skipped'),
-                (statistics.lost, 'packets are missing in the capture')):
-            if count:
-                yield f'{count} {text}'
-
-
-@dataclass
-class _Messages(_Faults):
-    """The messages of a protocol: a table for each."""
-
-    protocol: str = ''
-    options: CaptureOptions = field(default_factory=CaptureOptions)
-
-    def __init__(self, protocol: str, options: CaptureOptions) -> None:
+    def __init__(self, protocol: str, version: int | None) -> None:
         super().__init__()
         self.protocol = protocol
-        self._version = options.version
+        self._version = version
         module = import_module(f'xplane_bridge.bridges.{protocol}.protocol')
         self._dialect: Dialect = getattr(module, 'Dialect', Dialect)(
-            module, Namespace(version=options.version))
+            module, Namespace(version=version))
         self._port = PROTOCOLS[protocol].port
+        self._rows = RowBatcher()
         # The numbers that a client has given to datarefs.
         self._datarefs: dict[int, str] = {}
 
-    def take(self, datagram: Datagram, start_ns: int) -> Iterator[Found]:
-        """Yield what is in a datagram."""
+    def take(self, datagram: Datagram, start_ns: int, wanted: Wanted) -> Iterator[RowBatch]:
+        """Take what is in a datagram; yield what is to be written."""
         # Only the peer sends from its port.
         from_bridge = (datagram.destination[1] == self._port
                        and datagram.source[1] != self._port)
@@ -278,7 +217,15 @@ class _Messages(_Faults):
             if self._dialect.messages(side).get(tag) is not type(message):
                 side = other_side(side)
             for table, columns, values in self._tables(f'{self.protocol}/{side}/{tag}', message):
-                yield table, (*TIME_COLUMNS, *columns), [(*times, *values)]
+                self.known.add(table)
+                if wanted(table):
+                    yield from self._rows.add(
+                        table, self.protocol, (*TIME_COLUMNS, *columns), (*times, *values),
+                        len(datagram.data))
+
+    def rest(self, wanted: Wanted) -> Iterator[RowBatch]:
+        """Yield what is left."""
+        yield from self._rows.rest()
 
     def _tables(
         self, name: str, message: Any

@@ -42,8 +42,8 @@ _VALUE = 40
 _MOST_TABLES = 500
 # Those left out that are named.
 _NAMED = 10
-# Of all tables that are held at once (bytes).
-_MOST_HELD = 1024 * 1024 * 1024
+MOST_HELD = 1024 * 1024 * 1024
+"""Of all tables that are held at once, in bytes."""
 
 Warn = Callable[[str], None]
 """Takes a sentence about something that is not exported."""
@@ -82,7 +82,11 @@ TIME_COLUMNS = tuple(TableColumn(name, unit='s') for name in TIMES)
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
-    """Some rows of a table: ``values`` has a sequence for each column, all of one length."""
+    """
+    Some rows of a table: ``values`` has a sequence for each column, all of one length.
+
+    In a masked array what is masked is missing.
+    """
 
     table: str
     source: str
@@ -186,9 +190,9 @@ def joined(batches: Iterator[RowBatch]) -> list[RowBatch]:
         values = [_compact(column, values)
                   for column, values in zip(batch.columns, batch.values, strict=True)]
         held += sum(map(_size, values))
-        if held > _MOST_HELD:
+        if held > MOST_HELD:
             raise ValueError(
-                f'it has more than {_MOST_HELD >> 20} MiB, which MAT, MF4 and --resample need in '
+                f'it has more than {MOST_HELD >> 20} MiB, which MAT, MF4 and --resample need in '
                 'memory at once: select --topics, or export to csv or parquet')
         parts.setdefault(batch.table, []).append(
             RowBatch(batch.table, batch.source, batch.columns, values))
@@ -216,7 +220,11 @@ def _size(values: Any) -> int:
 
 
 def _compact(column: TableColumn, values: Any) -> Any:
-    if column.is_list or column.kind == 'str' or any(value is None for value in values):
+    if isinstance(values, np.ma.MaskedArray):
+        # In a list there is None in the place of what is masked.
+        values = values.tolist() if np.ma.is_masked(values) else values.data
+    if isinstance(values, np.ndarray) or column.is_list or column.kind == 'str' or any(
+            value is None for value in values):
         return values
     return np.array(values, column.kind)
 

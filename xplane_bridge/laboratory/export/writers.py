@@ -260,6 +260,10 @@ def _matlab_values(column: TableColumn, values: Sequence[Any]) -> NDArray[Any]:
 
 def plain(column: TableColumn, values: Sequence[Any]) -> NDArray[Any]:
     """Return numbers as an array; as float64, with NaN, if some are missing."""
+    if isinstance(values, np.ma.MaskedArray):
+        filled: NDArray[Any] = (
+            values.astype(float).filled(math.nan) if np.ma.is_masked(values) else values.data)
+        return filled
     if isinstance(values, np.ndarray):
         return values
     if any(value is None for value in values):

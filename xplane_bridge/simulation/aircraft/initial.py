@@ -16,6 +16,7 @@
 
 from dataclasses import dataclass
 
+from xplane_bridge.common.units import KNOT
 from xplane_bridge.simulation.aircraft import terrain
 from xplane_bridge.simulation.aircraft.limits import check_finite
 from xplane_bridge.simulation.aircraft.plant import AS_IN_ITS_FILE, Plant
@@ -53,4 +54,4 @@ class Initial:
                      **self.airfield._asdict())
         if not self.parked and self.airspeed_kt is not None and self.airspeed_kt <= 0.0:
             raise ValueError(
-                f'airspeed is {self.airspeed_kt:g} kt, expected above 0, or parked: true')
+                f'airspeed is {self.airspeed_kt * KNOT:g} m/s, expected above 0, or parked: true')

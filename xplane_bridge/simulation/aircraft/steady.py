@@ -117,5 +117,5 @@ def to_trim_wheels(model: Model, cockpit: Cockpit) -> None:
 
 def untrimmed(model: str, airspeed_kt: float, altitude: float, why: str) -> str:
     """Return the sentence that a flight cannot be trimmed, and why."""
-    return (f'{model} cannot be trimmed at {round(airspeed_kt, 1)} kt and {altitude} m: choose a '
-            f'speed and altitude that it can hold ({why})')
+    return (f'{model} cannot be trimmed at {airspeed_kt * KNOT:.1f} m/s and {altitude} m: choose '
+            f'a speed and altitude that it can hold ({why})')

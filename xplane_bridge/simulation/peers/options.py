@@ -20,27 +20,35 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 import ipaddress
 import math
 import socket
+from typing import Any
 
 from xplane_bridge.bridges.links.udp import LinkError, resolve
-from xplane_bridge.common.command_line import number, whole
+from xplane_bridge.common.command_line import number, subject, whole
 from xplane_bridge.common.fields import LARGEST_SEED
 from xplane_bridge.simulation.peers.endpoints import Address
 
 LOOPBACK = '127.0.0.1'
 
 
+def network(parser: ArgumentParser) -> Any:
+    """Return the group of the options that say where others reach it."""
+    return subject(parser, 'network')
+
+
 def add_host(parser: ArgumentParser) -> None:
     """Add the address to listen on."""
-    parser.add_argument('--host', default=LOOPBACK,
-                        help='address to listen on; 0.0.0.0 for all of this machine (%(default)s)')
+    network(parser).add_argument(
+        '--host', default=LOOPBACK,
+        help='address to listen on; 0.0.0.0 for all of this machine (%(default)s)')
 
 
 def add_beacon(parser: ArgumentParser) -> None:
     """Add the options of the beacon; beacon_interfaces() reads them."""
-    parser.add_argument('--beacon-interface', type=interface, action='append', metavar='ADDRESS',
-                        help='address of an interface to multicast the beacon on; repeat for '
-                        'several (default: that of --host, and loopback)')
-    parser.add_argument('--no-beacon', action='store_true', help='do not send a beacon')
+    group = network(parser)
+    group.add_argument('--beacon-interface', type=interface, action='append', metavar='ADDRESS',
+                       help='address of an interface to multicast the beacon on; repeat for '
+                       'several (default: that of --host, and loopback)')
+    group.add_argument('--no-beacon', action='store_true', help='do not send a beacon')
 
 
 def beacon_interfaces(arguments: Namespace, host: str) -> tuple[str, ...]:

@@ -38,10 +38,12 @@ from PIL import Image
 from pyarrow import parquet
 
 from xplane_bridge.common import drawing
-from xplane_bridge.laboratory.campaigns.report import report
+from xplane_bridge.laboratory.campaigns.report import pictures, report
 from xplane_bridge.laboratory.campaigns.report.options import ReportOptions
+from xplane_bridge.laboratory.campaigns.report.outcomes import groups
 from xplane_bridge.laboratory.campaigns.report.worst import left_by
 from xplane_bridge.laboratory.campaigns.table import rows
+from xplane_bridge.laboratory.campaigns.table.columns import Columns
 from xplane_bridge.laboratory.campaigns.table.lost import LostFlights
 
 # They share what is written and shown once.
@@ -72,6 +74,7 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.rows, self.images, self.references, self.text, self.cell = [], [], [], '', False
+        self.widths = set()
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -83,6 +86,7 @@ class Page(HTMLParser):
             self.rows[-1].append('')
         elif tag == 'img':
             self.images.append(attributes['src'])
+            self.widths.add(attributes.get('style'))
         self.references += [
             value for name, value in attrs if name in ('href', 'src') and tag != 'img']
         self.cell = tag in ('td', 'th')
@@ -113,7 +117,6 @@ def draw(worst, file):
 
 def test_where_all_flights_were_lost_that_is_said(tmp_path):
     from xplane_bridge.laboratory.campaigns.table import table
-    from xplane_bridge.laboratory.campaigns.table.columns import Columns
     table.write([], tmp_path / 'table.parquet', LostFlights(Counter({'the disk is full': 3})))
     with pytest.raises(ValueError, match='table.parquet: no flight is in it; 3 flights were not '
                        'flown: the disk is full; the same campaign flies them$'):
@@ -155,7 +158,7 @@ def test_the_page_says_what_the_table_says(folder, page):
         assert f'{passed / 2:.1f}' in line
     met = int((table[table.controller == 'autopilot'][f'passed.{ALTITUDE}'] == True).sum())  # noqa: E712
     # Of all that flew: what was lost has not met it.
-    assert any(row[:4] == ['autopilot', ALTITUDE, str(met), '200'] for row in page.rows)
+    assert any(row[:4] == ['autopilot', f'{ALTITUDE} m', str(met), '200'] for row in page.rows)
     assert 'scenarios: [turbulence]  # <all>' in page.text
 
 
@@ -356,6 +359,11 @@ def test_a_report_for_a_column_of_a_paper_is_of_the_controllers_that_are_named(
         labels={'policy:b': 'Ours'}, controllers=['Ours', 'autopilot'], width=3.5)).read_text())
     assert '60 flights with' in page.text
     assert 'Not in this report: policy:a.' in page.text
+    assert page.widths == {'width: 3.5in'}
+    # Criteria have units where people read them, and in the table for programs their own names.
+    assert all(any(f'{ALTITUDE} m' in cell for cell in row) for row in (
+        next(row for row in page.rows if row[1].startswith(ALTITUDE)),
+        (tmp_path / 'pass_rate.tex').read_text().replace('\\_', '_').splitlines()))
     assert 'policy:a' not in (tmp_path / 'pass_rate.csv').read_text()
     assert {row[0] for row in page.rows[1:3]} == {'autopilot', 'Ours'}
     for figure in drawn.values():
@@ -383,6 +391,35 @@ def test_a_report_for_a_column_of_a_paper_is_of_the_controllers_that_are_named(
     assert drawn['map'].get_figwidth() == 3.5
     with pytest.raises(ValueError, match="no flight of controller 'mine': expected one of auto"):
         report.write(tmp_path, options=ReportOptions(controllers=['mine']))
+
+
+def test_in_a_column_a_long_title_is_on_the_paper_and_a_constant_value_is_one_thin_bar(
+    tmp_path, monkeypatch
+):
+    alike = {'value.max of throttle at most 1': 0.73, 'passed.max of throttle at most 1': True,
+             'passed.min of altitude at least 1400': True, 'controller': 'autopilot'}
+    # By rounding only it differs.
+    write_table(tmp_path, [row | alike | {
+        'value.min of altitude at least 1400': 1450.0 + index * 1e-9}
+        for index, row in enumerate(rows.synthetic(20))])
+    drawn = []
+    monkeypatch.setattr(drawing, 'save', lambda figure, files: drawn.append(figure))
+    columns = Columns(tmp_path, {'autopilot': 'the_autopilot_of_this_package'})
+    for draw_on in (pictures.draw_pass_rates, pictures.draw_distributions):
+        draw_on(columns, groups(columns), pictures.Sheet([tmp_path / 'a.png'], 3.5))
+    assert drawn[0].axes[0].get_title('right') == (
+        'turbulence, the_autopilot_of_\nthis_package, n = 20')
+    drawn[0].draw_without_rendering()
+    box = drawn[0].get_tightbbox()
+    assert box.x0 > -0.05
+    assert box.x1 < 3.55
+    throttle, altitude = drawn[1].axes[:2]
+    for axes, ticks, unit in ((throttle, ['0.73', '1'], ''), (altitude, ['1400', '1450'], ', m')):
+        bar, = axes.patches
+        assert bar.get_height() == 20
+        assert bar.get_width() < 0.1 * np.ptp(axes.get_xlim())
+        assert [text.get_text() for text in axes.get_xticklabels()] == ticks
+        assert axes.get_xlabel() == f'value{unit}'
 
 
 def test_an_empty_folder_is_refused(tmp_path):

@@ -28,7 +28,11 @@ from pyarrow import parquet
 from xplane_bridge.common.drawing import WIDTHS
 from xplane_bridge.laboratory.campaigns.table import columns, look, rows, table
 from xplane_bridge.laboratory.campaigns.table.columns import Columns
-from xplane_bridge.laboratory.campaigns.table.criteria import criterion_unit, CriterionLimits
+from xplane_bridge.laboratory.campaigns.table.criteria import (
+    criterion_unit,
+    CriterionLimits,
+    with_unit,
+)
 from xplane_bridge.laboratory.campaigns.table.look import Look
 
 RMS, LEAST = 'rms of altitude_error from 20 s at most 8', 'min of airspeed at least 40'
@@ -139,6 +143,7 @@ def test_what_is_no_table_of_a_campaign_is_refused(folder, monkeypatch):
     ('altitude +30: settles to within 3 of 30', math.nan, 3.0, -1, 's'),
     ('route.cross_track.max at most 20', math.nan, 20.0, -1, 'm'),
     ('tracking.airspeed.rms at most 2', math.nan, 2.0, -1, 'm/s'),
+    ('runway.sink at most 2', math.nan, 2.0, -1, 'm/s'),
     ('bandwidth_hz at least 1', 1.0, math.nan, 1, 'Hz'), ('that it flies', math.nan, math.nan, 0,
                                                           '')])
 def test_a_criterion_says_its_limits_and_unit(criterion, least, most, better, unit):
@@ -146,6 +151,9 @@ def test_a_criterion_says_its_limits_and_unit(criterion, least, most, better, un
     assert str((limits.at_least, limits.at_most)) == str((least, most))
     assert (limits.better, criterion_unit(criterion)) == (better, unit)
     assert len(limits.known) == (least == least) + (most == most)
+    # Where a step settles the limit is one of time, and not in the text.
+    assert with_unit(criterion) == (
+        f'{criterion} {unit}' if unit and 'settles' not in criterion else criterion)
 
 
 def test_a_margin_is_a_part_of_the_nearer_limit():

@@ -31,16 +31,20 @@ import pytest
 pytest.importorskip('pyarrow', reason='pyarrow is not installed')
 pytest.importorskip('asammdf', reason='asammdf is not installed')
 pytest.importorskip('pint', reason='pint is not installed')
+pytest.importorskip('scipy', reason='scipy is not installed')
 
 from asammdf import MDF
 from captures import pcap
 from full_disk import room
 import numpy as np
 from pyarrow import parquet
+from scipy.io import loadmat
 
 from xplane_bridge.__main__ import _main as by_package
 from xplane_bridge.bridges.ulyssix.protocol import data_packet, encode, PacketTime, WordOrder
+from xplane_bridge.commands.export import main as export
 from xplane_bridge.commands.ulyssix import main
+from xplane_bridge.laboratory.export.ulyssix import files
 
 NAMES = ('Alt', 'Oil', 'Gear')
 PUBLISHER = (('192.168.1.10', 4000), ('192.168.1.20', 5000))
@@ -171,6 +175,67 @@ def test_mf4_has_a_group_for_each_parameter_with_its_own_times(capture, tmp_path
         assert oil.samples.tolist() == 90 * [60.5]
         assert oil.timestamps[:2].tolist() == pytest.approx([0.0, 0.02])
         assert file.header.start_time.timestamp() == NOON
+
+
+def test_mat_has_a_struct_for_all_parameters_or_one_for_each(capture, tmp_path):
+    (tmp_path / 'map.yaml').write_text(MAP)
+    to, options = tmp_path / 'flight.mat', ['--map', str(tmp_path / 'map.yaml'), '--force']
+    assert record(capture, to, *options) == 0
+    found = loadmat(to, simplify_cells=True)
+    assert found['about']['made_by'] == 'xplane_bridge ulyssix record'
+    table = found['ulyssix_packets']
+    assert [table['units'][name] for name in ('time', 'Alt', 'Oil', 'Twice')] == [
+        's', 'ft', 'degC', 'ft']
+    assert len(table['time']) == 180
+    assert table['Alt'][:3].tolist() == [0.0, 2.0, 4.0]
+    assert table['Oil'][:3] == pytest.approx([60.5, np.nan, 60.5], nan_ok=True)
+    assert np.isfinite(table['Gear']).sum() == 9
+    assert record(capture, to, *options, '--layout', 'long') == 0
+    found = loadmat(to, simplify_cells=True)
+    assert found['Oil']['value'].tolist() == 90 * [60.5]
+    assert found['Oil']['time'][:2] == pytest.approx([0.0, 0.02])
+    assert found['Twice']['units']['value'] == 'ft'
+    assert len(found['Gear']['time']) == 9
+
+
+def test_what_mat_cannot_hold_ends_the_recording(capture, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(files, 'MOST_HELD', 2000)
+    to = tmp_path / 'flight.mat'
+    assert record(capture, to) == 1
+    assert 'the recording ends here: .mf4 and .parquet have no such limit' in (
+        capsys.readouterr().err)
+    # The first packet is a block of its own.
+    assert len(loadmat(to, simplify_cells=True)['ulyssix_packets']['time']) == 10
+
+
+@pytest.mark.parametrize('source', ['flight.pcap', 'first.parquet'])
+def test_export_has_the_same_of_a_capture_and_of_a_recording(
+    capture, tmp_path, monkeypatch, capsys, source
+):
+    monkeypatch.chdir(tmp_path)
+    Path('map.yaml').write_text(MAP)
+    for name in ('first.parquet', 'first.mat'):
+        assert record(capture, name, '--map', 'map.yaml', '--force') == 0
+    of_capture = source == 'flight.pcap'
+    capsys.readouterr()
+    # Of the capture it is said that two packets are missing.
+    assert export([source, *(['--map', 'map.yaml'] if of_capture else []), '--to', 'mat',
+                   '--output', 'second.mat']) == of_capture
+    first, second = (loadmat(name, simplify_cells=True)['ulyssix_packets']
+                     for name in ('first.mat', 'second.mat'))
+    assert first.keys() == second.keys()
+    for name in (*NAMES, 'time', 'log_time', 'Twice'):
+        assert second[name] == pytest.approx(first[name], nan_ok=True)
+    assert str(second['units']) == str(first['units'])
+    if of_capture:
+        quality = json.loads(Path('second.quality.json').read_text())
+        assert (quality['map'], quality['not_sent']) == ('map.yaml', ['Missing (in Sum)'])
+        assert quality['parameters'][0]['out_of_limits'] == 60
+        assert 'in map.yaml, but not sent: Missing (in Sum)\n' in capsys.readouterr().out
+    else:
+        assert export([source, '--map', 'map.yaml', '--to', 'mat', '--force']) == 2
+        assert '--map is for captures of ulyssix, and first.parquet is none' in (
+            capsys.readouterr().err)
 
 
 @pytest.mark.parametrize('layout', ['wide', 'long'])

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Sequence
 import sys
 import time
@@ -27,7 +26,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 
 from xplane_bridge.bridges.nodes.common.diagnostics import ERROR, OK, STALE, WARN
-from xplane_bridge.common.command_line import program, without_ros_arguments
+from xplane_bridge.common.command_line import CommandParser, program, without_ros_arguments
 from xplane_bridge.common.text import aligned, counted, LONGEST_LINE, printable
 
 LEVELS = {ERROR: 'ERROR', WARN: 'WARN', STALE: 'STALE'}
@@ -55,7 +54,7 @@ def lines(found: Iterable[DiagnosticStatus]) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Listen, and print; 0 if all is OK, 1 if not, 2 if no node reports."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         program('diagnose'),
         description='Print what is not OK on /diagnostics, of all nodes or of a namespace.')
     parser.add_argument('-n', '--namespace', default='/', metavar='NS',

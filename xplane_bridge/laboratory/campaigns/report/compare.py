@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import json
@@ -28,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xplane_bridge.common.command_line import program
+from xplane_bridge.common.command_line import CommandParser, program
 from xplane_bridge.common.text import aligned, counted, known, printable
 from xplane_bridge.laboratory.campaigns.plan.task import PARAMETER
 from xplane_bridge.laboratory.campaigns.report.statistics import (
@@ -90,7 +89,7 @@ class CompareError(ValueError):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Compare two campaigns, or two controllers of one; 2 if that is not possible."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=f'{program("campaign")} compare',
         description='Which of two controllers is better, paired by seed and all other inputs?')
     parser.add_argument('folders', nargs='+', type=Path, metavar='FOLDER',

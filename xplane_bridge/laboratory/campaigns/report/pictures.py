@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 import math
 from pathlib import Path
-import textwrap
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,7 +51,21 @@ class Sheet(NamedTuple):
     def wrapped(self, text: str, characters: int) -> str:
         """Return text in lines of so many characters, in a narrower picture of fewer."""
         share = min((self.width or _WIDTH) / _WIDTH, 1.0)
-        return textwrap.fill(text, max(int(characters * share), 12))
+        most = max(int(characters * share), 12)
+        lines = ['']
+        # What is equal stays together; a name may go on below behind its underscores.
+        for part in re.findall(
+                rf'\S{{1,{most}}}?(?:[_:/]*\s+|[_:/]+|\Z)|\S{{{most}}}',
+                text.replace(' = ', '\0=\0')):
+            if lines[-1] and len(f'{lines[-1]}{part}'.rstrip()) > most:
+                lines.append('')
+            lines[-1] += part
+        return '\n'.join(map(str.rstrip, lines)).replace('\0', ' ')
+
+    @property
+    def title_size(self) -> float:
+        """Return the size of a panel's title, in points."""
+        return 9.0 if self.narrow else 11.0
 
     def legend_room(self, entries: int) -> float:
         """Return how much higher its legend makes a picture, in inches."""
@@ -66,6 +80,8 @@ _POINTS = 2000
 _PANELS = 12
 # So many different values have a tick and, both of them, a cell each.
 _FEW = 12
+# Values that differ by less, as a part of them, are the same.
+_ROUNDING = 1e-6
 _FACETS = 4
 # In so many cells their rates and intervals are written.
 _WRITTEN = 30
@@ -91,17 +107,21 @@ def draw_pass_rates(columns: Columns, found: Sequence[FlightGroup], sheet: Sheet
             ', '.join((scenario, *(panel if len(panel) == 1 else ()), _count(
                 group.together.flights for group in own) + ' each' * (len(own) > 1)))
             for (scenario, own), panel in zip(by_scenario.items(), lines, strict=True)]
-    rows = [{name: sheet.wrapped(_title(columns, name), 52) for rates in panel.values()
+    rows = [{name: sheet.wrapped(columns.titled(name), 52) for rates in panel.values()
              for name in rates} for panel in lines]
     series = max(len(panel) for panel in lines)
-    heights = [max(sum(max(0.24 + 0.2 * series, 0.15 * (text.count('\n') + 2))
-                       for text in panel.values()), 0.8) for panel in rows]
+    # They stand at equal distances.
+    heights = [max(len(panel) * max(
+        0.24 + 0.2 * series, *(0.15 * (text.count('\n') + 2) for text in panel.values())), 0.8)
+        for panel in rows]
     figure, axes = _subplots(
         sheet, len(lines), 1, 0.7 * len(lines) + 0.4 + sum(heights) + sheet.legend_room(series),
         heights)
     for axis, panel, ticks, title in zip(axes, lines, rows, titles, strict=True):
         _draw_rates(axis, panel, _colours(columns, panel), ticks)
-        axis.set_title(sheet.wrapped(title, 90), loc='left', fontsize=11, fontweight='bold')
+        # In a column it ends where the panel does: to the left of that there is more room.
+        axis.set_title(sheet.wrapped(title, 84 if sheet.narrow else 90), fontweight='bold',
+                       loc='right' if sheet.narrow else 'left', fontsize=sheet.title_size)
     axes[-1].set_xlabel(sheet.wrapped('flights that passed, with the 95% interval', 80))
     if series > 1:
         _legend(figure, axes[0], sheet)
@@ -164,7 +184,7 @@ def draw_distributions(columns: Columns, found: Sequence[FlightGroup], sheet: Sh
     for axis, criterion in zip(axes, shown, strict=False):
         _draw_distribution(
             axis, criterion, columns.numbers(f'{VALUE}{criterion}'), series, colours)
-        axis.set_title(sheet.wrapped(_title(columns, criterion), 96 // across), fontsize=9)
+        axis.set_title(sheet.wrapped(columns.titled(criterion), 96 // across), fontsize=9)
     for axis in axes[0:len(shown):across]:
         axis.set_ylabel('flights')
     _legend(figure, axes[0], sheet)
@@ -176,35 +196,62 @@ def _draw_distribution(
     axes: Any, criterion: str, values: Array, series: Mapping[str, NDArray[np.int64]],
     colours: Mapping[str, str],
 ) -> None:
+    values = _without_rounding(values)
     different = np.unique(values[np.isfinite(values)])
     limits = CriterionLimits.of(criterion).known
-    draw = _draw_bars if _are_few(different) else _draw_histograms
+    draw = (_draw_only_value if len(different) == 1 else
+            _draw_bars if _are_few(different) else _draw_histograms)
     draw(axes, {f'{label}, {_count([len(rows)])}': (
         values[rows][np.isfinite(values[rows])], colours[label])
         for label, rows in series.items()}, different, limits)
     for index, limit in enumerate(limits):
         axes.axvline(limit, color=LIMIT, linestyle='--', label='' if index else 'limit')
     axes.yaxis.get_major_locator().set_params(integer=True)
-    axes.xaxis.get_major_locator().set_params(nbins=6)
+    if len(different) > 1:
+        axes.xaxis.get_major_locator().set_params(nbins=6)
     axes.set_xlabel(_with_unit('value', criterion_unit(criterion)), fontsize=9)
     axes.grid(alpha=0.3)
 
 
 def _are_few(different: Array) -> bool:
     """Return whether values, in order, are so few and so far apart that each may have a bar."""
-    return len(different) <= _FEW and (
-        len(different) < 2 or bool(_least_gap(different) > np.ptp(different) / (2 * _FEW)))
+    return len(different) <= _FEW and bool(
+        _least_gap(different) > np.ptp(different) / (2 * _FEW))
 
 
 def _least_gap(different: Array) -> float:
     return float(np.min(np.diff(different)))
 
 
+def _without_rounding(values: Array) -> Array:
+    """Return values that differ by rounding only as one and the same."""
+    known = values[np.isfinite(values)]
+    middle = float(np.median(known))
+    if np.ptp(known) > _ROUNDING * abs(middle):
+        return values
+    return np.where(np.isfinite(values), middle, values)
+
+
+def _draw_only_value(
+    axes: Any, series: Mapping[str, tuple[Array, str]], different: Array, limits: Sequence[float]
+) -> None:
+    """Draw a thin bar where all values are, and name that place and the limits."""
+    value = float(different[0])
+    places = sorted({value, *limits})
+    reach = places[-1] - places[0] or abs(value) or 1.0
+    thick = 0.06 * reach / len(series)
+    for index, (label, (own, colour)) in enumerate(series.items()):
+        axes.bar(value + thick * (index - (len(series) - 1) / 2), len(own), thick, color=colour,
+                 alpha=0.8, label=label)
+    axes.set_xlim(places[0] - 0.25 * reach, places[-1] + 0.25 * reach)
+    axes.set_xticks(places, [f'{place:.6g}' for place in places])
+
+
 def _draw_bars(
     axes: Any, series: Mapping[str, tuple[Array, str]], different: Array, limits: Sequence[float]
 ) -> None:
     """Draw a bar for each value, those of the series beside one another."""
-    gap = _least_gap(different) if len(different) > 1 else abs(float(different[0])) * 0.5 or 1.0
+    gap = _least_gap(different)
     thick = 0.8 * gap / len(series)
     for index, (label, (own, colour)) in enumerate(series.items()):
         axes.bar(different + thick * (index - (len(series) - 1) / 2),
@@ -371,14 +418,6 @@ def _count(flights: Iterable[int]) -> str:
     """Return how many flights there are: of several groups, each."""
     each = sorted(set(flights))
     return f'n = {each[0]}' if len(each) == 1 else f'n = {each[0]} to {each[-1]}'
-
-
-def _title(columns: Columns, criterion: str) -> str:
-    """Return a criterion's label, or its text with the unit of its limit if that is bare."""
-    if (label := columns.called(criterion)) != criterion:
-        return label
-    unit = criterion_unit(criterion)
-    return f'{criterion} {unit}' if unit and criterion[-1:].isdigit() else criterion
 
 
 def _with_unit(name: str, unit: str) -> str:

@@ -106,7 +106,7 @@ class _Pictures(NamedTuple):
             # Whatever matplotlib, or what it draws, objects to.
             reason = str(error) if isinstance(error, ImportError | OSError) else repr(error)
             return paragraph(f'There is no picture: {reason}', 'note')
-        return picture(files[0], what) if files[0].exists() else ''
+        return picture(files[0], what, self.width) if files[0].exists() else ''
 
     def clear(self, name: str) -> None:
         """Remove what an earlier report drew."""
@@ -145,7 +145,7 @@ def _rates(columns: Columns, found: Sequence[FlightGroup], to: _Pictures) -> lis
     names = varying(found)
     lines = [
         ResultLine(tuple(str(group.inputs[name] or 'default') for name in names),
-                   columns.called(criterion), rate)
+                   columns.titled(criterion), rate)
         for group in found
         for criterion, rate in {pictures.TOGETHER: group.together, **group.criteria}.items()]
     paper.write(to.folder, names, lines)
@@ -208,7 +208,7 @@ def _parameters(columns: Columns, to: _Pictures) -> list[str]:
 def _correlations(columns: Columns, found: Sequence[Sensitivity]) -> str:
     return table(
         ['parameter', 'controller', 'smallest margin', '95% interval',
-         *map(columns.called, columns.criteria)],
+         *map(columns.titled, columns.criteria)],
         [[each.parameter, each.controller, _number(each.overall.value, '+.2f'),
           _interval(each.overall, '{:+.2f}'),
           *(_number(each.criteria[criterion].value, '+.2f') for criterion in columns.criteria)]

@@ -26,7 +26,7 @@ import numpy as np
 
 from xplane_bridge.laboratory.campaigns.plan.task import FLIGHTS, folder_name, PARAMETER
 from xplane_bridge.laboratory.campaigns.table.columns import Columns
-from xplane_bridge.laboratory.campaigns.table.criteria import CriterionLimits
+from xplane_bridge.laboratory.campaigns.table.criteria import criterion_unit, CriterionLimits
 from xplane_bridge.laboratory.campaigns.table.rows import JUDGED, NOT_FLOWN, Row, VALUE
 
 # What a flight may leave, as `experiment` names it.
@@ -61,7 +61,8 @@ class Worst:
         if self.row['outcome'] in NOT_FLOWN or not self.criterion:
             return str(self.row['reason'] or 'no criterion has a value')
         value = self.row[f'{VALUE}{self.criterion}']
-        found = 'never' if value is None or math.isnan(value) else f'{value:.4g}'
+        unit = criterion_unit(self.criterion)
+        found = 'never' if value is None or math.isnan(value) else f'{value:.4g} {unit}'.rstrip()
         beyond = '' if math.isnan(self.margin) or math.isinf(self.margin) else (
             f', {abs(self.margin):.1%} {"beyond" if self.margin < 0 else "within"} the limit')
         return f'{self.criterion}: {found}{beyond}'

@@ -31,7 +31,7 @@ from xplane_bridge.common.tables.bounds import TableError
 from xplane_bridge.common.tables.parquet import Parquet
 from xplane_bridge.common.text import printable
 from xplane_bridge.laboratory.campaigns.plan.task import PARAMETER
-from xplane_bridge.laboratory.campaigns.table.criteria import CriterionLimits
+from xplane_bridge.laboratory.campaigns.table.criteria import CriterionLimits, with_unit
 from xplane_bridge.laboratory.campaigns.table.folder import TABLE
 from xplane_bridge.laboratory.campaigns.table.look import kept
 from xplane_bridge.laboratory.campaigns.table.lost import LostFlights
@@ -148,6 +148,10 @@ class Columns:
     def called(self, criterion: str) -> str:
         """Return the label of a criterion, or its own text."""
         return self.given_labels.get(criterion, criterion)
+
+    def titled(self, criterion: str) -> str:
+        """Return the label of a criterion, or its own text with the unit of its limit."""
+        return self.given_labels.get(criterion) or with_unit(criterion)
 
     def labels(self, name: str, labelled: bool = True) -> Labels:
         """

@@ -36,11 +36,14 @@ _EXPRESSION = re.compile(r'\w+ of \(.*\)(?: in (\S+))? (?:from|to|at) ')
 _UNITS = (
     ('s', re.compile(r'.*: settles to|latency\.|controller\.latency\.|\S*longest_gap |'
                      r'\S*time_to_peak |\S*delay ')),
-    ('m', re.compile(r'route\.cross_track|tracking\.altitude\.')),
-    ('m/s', re.compile(r'tracking\.airspeed\.')), ('rad', re.compile(r'tracking\.heading\.')),
+    ('m', re.compile(r'route\.cross_track|tracking\.altitude\.|'
+                     r'runway\.(rolling_across|lift_off|touch_down|touch_down_across|stop) ')),
+    ('m/s', re.compile(r'tracking\.airspeed\.|runway\.sink ')),
+    ('rad', re.compile(r'tracking\.heading\.')), ('deg', re.compile(r'\S*_deg ')),
     ('1/s', re.compile(r'rates\.\S+\.rate |activity\.\S+\.travel |controller\.rate ')),
     ('Hz', re.compile(r'\S*_hz ')), ('dB', re.compile(r'\S*_db ')))
 _AT_LEAST = re.compile(rf'\bat least {_NUMBER}')
+_ENDS_IN_LIMIT = re.compile(rf'\bat (?:least|most) {_NUMBER}\Z')
 _AT_MOST = re.compile(rf'\b(?:at most|within) {_NUMBER}')
 
 
@@ -87,6 +90,12 @@ def criterion_unit(criterion: str) -> str:
     if found := _EXPRESSION.match(criterion):
         return found[1] or ''
     return next((unit for unit, form in _UNITS if form.match(criterion)), '')
+
+
+def with_unit(criterion: str) -> str:
+    """Return a criterion's text with the unit of its limit, if it ends in that."""
+    return f'{criterion} {criterion_unit(criterion)}'.rstrip() if (
+        _ENDS_IN_LIMIT.search(criterion)) else criterion
 
 
 def _limit(pattern: re.Pattern[str], criterion: str) -> float:

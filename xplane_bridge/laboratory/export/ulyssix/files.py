@@ -27,16 +27,22 @@ from typing import Any, BinaryIO, Protocol
 
 from xplane_bridge.common import optional, plain_files
 from xplane_bridge.common.plain_files import WriteError
-from xplane_bridge.laboratory.export.tables import TableColumn, TIME_COLUMNS
+from xplane_bridge.laboratory.export.tables import (
+    MOST_HELD,
+    numbered,
+    RowBatch,
+    TableColumn,
+    TIME_COLUMNS,
+)
 from xplane_bridge.laboratory.export.ulyssix.blocks import Block, LONG_COLUMNS, SOURCE, TABLE
-from xplane_bridge.laboratory.export.writers import CsvOutput, ParquetFile
+from xplane_bridge.laboratory.export.writers import CsvOutput, ParquetFile, plain, write_mat
 
-FORMATS = ('.parquet', '.mf4', '.csv')
+FORMATS = ('.parquet', '.mf4', '.mat', '.csv')
 LAYOUTS = ('wide', 'long')
 _MOST_FILES = 100
 # By format: seconds between blocks. Each block costs a row group or data block per parameter,
 # whose description stays in memory.
-PERIODS = {'.parquet': 10.0, '.mf4': 10.0, '.csv': 1.0}
+PERIODS = {'.parquet': 10.0, '.mf4': 10.0, '.mat': 10.0, '.csv': 1.0}
 
 
 class Output(Protocol):
@@ -50,7 +56,7 @@ class Output(Protocol):
     paths: list[Path]
 
     def write(self, block: Block) -> None:
-        """Write a block. Raises OSError."""
+        """Write a block. Raises OSError, and ValueError if it takes no more."""
 
     def close(self) -> None:
         """Finish the file. Raises OSError."""
@@ -72,6 +78,9 @@ def make_output(path: Path, layout: str, about: Mapping[str, str]) -> Output:
     if ending == '.mf4':
         optional.require('recording to MF4', 'asammdf', extra='export')
         return Mf4Output(path, about)
+    if ending == '.mat':
+        optional.require('recording to MAT', 'scipy', extra='export')
+        return MatOutput(path, layout == 'long', about)
     if ending == '.parquet':
         optional.require('recording to Parquet', 'pyarrow', extra='export')
     return TableOutput(path, layout == 'long', about)
@@ -214,6 +223,60 @@ class Mf4Output:
             with plain_files.naming(self._path):
                 yield
         except WriteError:
+            self.paths = []
+            raise
+
+    def written(self) -> int:
+        """Return the bytes of samples so far."""
+        return self._bytes
+
+
+class MatOutput:
+    """
+    MAT with a struct for all parameters; if ``is_long`` one for each, with its own times.
+
+    It is written as a whole, at the end: until then up to a gigabyte of samples wait in memory.
+    """
+
+    def __init__(self, path: Path, is_long: bool, about: Mapping[str, str]) -> None:
+        self.paths = [path]
+        self._path = path
+        self._is_long = is_long
+        self._about = about
+        self._waiting: list[RowBatch] = []
+        self._bytes = 0
+
+    def write(self, block: Block) -> None:
+        """Keep the samples of a block. Raises ValueError if there are too many."""
+        found = [*self._tables(block)]
+        size = sum(values.nbytes for batch in found for values in batch.values)
+        if self._bytes + size > MOST_HELD:
+            raise ValueError(
+                f'{self._path} has {MOST_HELD >> 20} MiB, and what is written as MAT is in memory '
+                'until then; the recording ends here: .mf4 and .parquet have no such limit')
+        self._bytes += size
+        self._waiting += found
+
+    def _tables(self, block: Block) -> Iterator[RowBatch]:
+        if not self._is_long:
+            wide = block.wide()
+            yield RowBatch(wide.table, wide.source, wide.columns, [
+                plain(*pair) for pair in zip(wide.columns, wide.values, strict=True)])
+            return
+        for channel, times, values in block.by_channel():
+            column = channel.column
+            yield RowBatch(column.name, SOURCE, (
+                TIME_COLUMNS[0], TableColumn('value', column.kind, column.unit)), [times, values])
+
+    def close(self) -> None:
+        """Write the file."""
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        batches = iter(waiting) if self._is_long else numbered(iter(waiting), lambda _: None)
+        try:
+            write_mat(self._path, batches, self._about, lambda _: None)
+        except (OSError, ValueError):
             self.paths = []
             raise
 

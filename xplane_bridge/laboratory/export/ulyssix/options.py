@@ -51,7 +51,7 @@ def add_network(add: Callable[..., object]) -> None:
     add('--group', default='', help='multicast group to join')
     add('--sender', default='', metavar='HOST[:PORT]', help='the only sender to listen to')
     add('--receive-buffer', type=int, default=RECEIVE_BUFFER, metavar='BYTES',
-        help='that the kernel is asked to buffer (%(default)s)')
+        help='how much the kernel is asked to buffer (%(default)s)')
 
 
 def add_reading(add: Callable[..., object]) -> None:
@@ -68,4 +68,4 @@ def add_reading(add: Callable[..., object]) -> None:
         help='bytes of a value in integer mode (%(default)s)')
     add('--year', type=int, default=0, help='year of the first packet (nearest to reception)')
     add('--utc-offset', type=float, default=0.0, metavar='HOURS',
-        help="that the publisher's clock is ahead of UTC (0)")
+        help="how far the publisher's clock is ahead of UTC (0)")

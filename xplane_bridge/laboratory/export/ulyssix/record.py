@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""``ulyssix record``: parameters from the network or a capture to Parquet, MF4 or CSV."""
+"""``ulyssix record``: parameters from the network or a capture to Parquet, MF4, MAT or CSV."""
 
 from __future__ import annotations
 
@@ -55,6 +55,10 @@ from xplane_bridge.laboratory.export.ulyssix.sources import (
 
 # Of datagrams that are no packets: enough to see what they are (bytes).
 _MOST_GARBAGE = 256 * 1024
+# A table of which less is filled is better a long one.
+_SPARSE = 0.1
+# Seconds between two status lines: in a terminal; elsewhere, or a tenth of the duration.
+_EACH, _SELDOM = 1.0, 10.0
 _HINT = UlyssixSession.advice[PeerState.UNKNOWN]
 
 
@@ -66,12 +70,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         subject(parser, title) for title in ('output', 'parameters', 'end'))
     output.add_argument(
         '--to', required=True, metavar='FILE', type=Path,
-        help='flight.parquet, flight.mf4 or flight.csv')
+        help='flight.parquet, flight.mf4, flight.mat or flight.csv')
     add_force_option(output)
     output.add_argument(
         '--layout', choices=LAYOUTS, default='wide',
-        help='of Parquet and CSV: a column for each parameter, or a row for each sample '
-        '(%(default)s)')
+        help='of Parquet and CSV: a column for each parameter, or a row for each sample; of MAT: '
+        'a struct for all parameters, or one for each, with its own times (%(default)s)')
     parameters.add_argument(
         '--map', metavar='FILE', help='map.yaml: units, limits, derived parameters')
     parameters.add_argument(
@@ -85,7 +89,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     output.add_argument(
         '--keep-capture', action='store_true',
         help='keep the received datagrams in FILE.pcap, to be read again with another map')
-    parser.add_argument('--quiet', action='store_true', help='no status line each second')
+    parser.add_argument('--quiet', action='store_true', help='print no status lines')
     parameters.add_argument(
         '--constant-after', type=seconds, default=CONSTANT_AFTER, metavar='S',
         help='without a change for this long a parameter is constant or stuck (%(default)g)')
@@ -137,15 +141,15 @@ class _Job:
         if given.capture and not Path(given.capture).is_file():
             raise FileNotFoundError(f'there is no capture {given.capture}')
         self._check_files()
+        self._is_wide = given.layout == 'wide' and self._to.suffix.lower() != '.mf4'
         chart = load(given.map) if given.map else None
         session = _session(given)
         self._output: Output = make_output(
             self._to, given.layout, about(given.capture or '', {
                 'map': given.map, 'recorded': datetime.now(UTC).isoformat()}))
         self._recorder = UlyssixRecorder(
-            session, self._output, PERIODS[self._to.suffix.lower()], given=chart,
-            only=given.only, constant_after=given.constant_after,
-            is_wide=given.layout == 'wide' and self._to.suffix.lower() != '.mf4')
+            session, self._output.write, PERIODS[self._to.suffix.lower()], given=chart,
+            only=given.only, constant_after=given.constant_after, is_wide=self._is_wide)
         self._journal: CaptureFile | None = None
         self._source: DatagramSource = self._open()
         self._reason = ''
@@ -220,14 +224,18 @@ class _Job:
 
     def _loop(self) -> None:
         recorder = self._recorder
-        begin = reported = None
+        duration = self._given.duration
+        each = _EACH if sys.stderr.isatty() else max(
+            duration / 10.0 if duration else _SELDOM, _EACH)
+        begin = reported = told = None
         for arrival in self._source.arrivals():
             now = time.monotonic() if arrival is None else arrival.now
             if begin is None:
-                begin = reported = now
+                begin = reported = told = now
                 recorder.start(now)
             assert reported is not None
-            if self._given.duration and now - begin >= self._given.duration:
+            assert told is not None
+            if duration and now - begin >= duration:
                 return
             before = recorder.session.statistics.malformed.total
             recorder.take(arrival, now)
@@ -240,8 +248,9 @@ class _Job:
             if now - reported >= 1.0:
                 if self._journal is not None:
                     self._journal.flush()
-                if not self._given.capture and not self._given.quiet:
-                    self._tell(now - begin, now - reported)
+                if not self._given.capture and not self._given.quiet and now - told >= each:
+                    self._tell(now - begin, now - told)
+                    told = now
                 self._advise()
                 reported = now
                 self._written = self._output.written()
@@ -304,7 +313,7 @@ class _Job:
         try:
             if not self._failure:
                 recorder.finish()
-        except OSError as error:
+        except (OSError, ValueError) as error:
             self._failure = _sentence(error)
         try:
             output.close()
@@ -328,10 +337,15 @@ class _Job:
         return 1 if complaints else 0
 
     def _left_out(self) -> list[str]:
-        statistics = self._recorder.session.statistics
-        return [f'{count} {text}' for count, text in (
+        statistics, filled = self._recorder.session.statistics, self._recorder.filled
+        found = [f'{count} {text}' for count, text in (
             (statistics.malformed.total, f'datagrams are no packets: {statistics.last_error}'),
             (statistics.skipped.total, 'packets of other types are skipped')) if count]
+        if self._is_wide and filled < _SPARSE:
+            found.append(
+                f'of the table only {100 * filled:.2g} % is filled, because the parameters have '
+                'different sample times: --layout long is smaller and faster')
+        return found
 
     def _nothing(self) -> str:
         where = self._given.capture or f'port {self._given.port}'
@@ -350,8 +364,11 @@ class _Job:
                 # The disk may have no room for its last second either.
                 with suppress(OSError):
                     journal.close()
+                # It may be more than MAT holds.
+                to = self._to.with_suffix('.parquet') if self._to.suffix.lower() == '.mat' else (
+                    self._to)
                 _say(f'{journal.path} has what arrived until then: ulyssix record {journal.path} '
-                     f'--to {self._to} --force makes the file where there is room')
+                     f'--to {to} --force makes the file where there is room')
             elif self._given.keep_capture and self._recorder.samples:
                 journal.close()
                 journal.path.replace(self._kept)

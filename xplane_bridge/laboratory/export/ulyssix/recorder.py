@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -45,7 +45,6 @@ from xplane_bridge.bridges.ulyssix.session import (
 from xplane_bridge.laboratory.export.parameters import columns, numbered
 from xplane_bridge.laboratory.export.tables import TableColumn
 from xplane_bridge.laboratory.export.ulyssix.blocks import Block, RecordedParameter
-from xplane_bridge.laboratory.export.ulyssix.files import Output
 from xplane_bridge.laboratory.export.ulyssix.sources import Arrival
 
 PAUSE = 1.0
@@ -56,22 +55,20 @@ _MOST_SAMPLES = 1_000_000
 _MOST_CELLS = 16_000_000
 # Sets of parameters: a file each. The names are the sender's.
 _MOST_SETS = 100
-# A table of which less is filled is better a long one.
-_SPARSE = 0.1
 # Parameters in a sentence.
 _MOST_NAMED = 200
 
 
 class UlyssixRecorder:
     """
-    Follow a publisher, and write what it sends, in blocks of ``period`` seconds.
+    Follow a publisher, and ``write`` what it sends, in blocks of ``period`` seconds.
 
     Memory holds one block: at most a million samples, or 16 million cells of a wide table.
     ``only`` are patterns of the names to record, sent or derived; without any, all.
     """
 
     def __init__(
-        self, session: UlyssixSession, output: Output, period: float, *,
+        self, session: UlyssixSession, write: Callable[[Block], None], period: float, *,
         given: ParameterMap | None = None, only: Sequence[str] = (),
         constant_after: float, is_wide: bool,
     ) -> None:
@@ -81,6 +78,8 @@ class UlyssixRecorder:
         self.start_ns: int | None = None
         self.end_ns: int | None = None
         self.samples = 0
+        self.filled = 1.0
+        """How much of a wide table has values, where that is least."""
         self.warnings: list[str] = []
         self.mixed: tuple[Sender, ...] = ()
         """Those that sent alternately, when it is finished."""
@@ -89,7 +88,7 @@ class UlyssixRecorder:
         self.longest_pause = 0.0
         self._now = 0.0
         self._heard: float | None = None
-        self._output = output
+        self._write = write
         self._period = period
         self._map = None if given is None else AppliedMap(given)
         self._only = tuple(only)
@@ -148,12 +147,8 @@ class UlyssixRecorder:
         for block in blocks.values():
             if not block.samples:
                 continue
-            self._output.write(block)
-            if self._is_wide and block.samples < _SPARSE * block.cells:
-                self._warn(
-                    f'of the table only {100 * block.samples / block.cells:.2g} % is filled, '
-                    'because the parameters have different sample times: --layout long is '
-                    'smaller and faster')
+            self._write(block)
+            self.filled = min(self.filled, block.samples / block.cells)
 
     @property
     def silence(self) -> float:

@@ -31,6 +31,8 @@ from xplane_bridge.laboratory.flights.analysis.series import Array, History
 _AIRBORNE, _FLIES = 2.0, 15.0
 # The glide path is judged between these heights (m).
 _GLIDE_BEGINS, _GLIDE_ENDS = 150.0, 15.0
+# Nearer (m) to the centreline it is on the final approach.
+_FINAL = 100.0
 # The sink rate at touch-down is that of this time before it (s).
 _BEFORE = 0.1
 # No aircraft stands higher (m) above a runway; its wheels are on it if it is this near (m) to
@@ -42,8 +44,8 @@ _ROLLS = 1.0
 _STOPPED = 0.3
 
 
-class _Track(NamedTuple):
-    """Seen from the runway: m beyond the threshold, to the right, above where it stands."""
+class RunwayTrack(NamedTuple):
+    """Seen from a runway: m beyond the threshold, to the right, above where it stands."""
 
     times: Array
     along: Array
@@ -64,7 +66,7 @@ def figures(flight: History, runway: ChartedRunway, end: float) -> dict[str, flo
     quantities.CONTACTS the last two are NaN, and the wheels are on the ground where the aircraft
     is no higher than where it stands.
     """
-    track = _track(flight, runway, end)
+    track = seen_from(runway, flight, end)
     found = dict.fromkeys((
         'rolling_across', 'lift_off', 'touch_down', 'touch_down_across', 'sink',
         'glide_path_deg', 'bounces', 'stop', 'structural_contacts', 'strut'), math.nan)
@@ -90,14 +92,17 @@ def figures(flight: History, runway: ChartedRunway, end: float) -> dict[str, flo
     return found
 
 
-def _track(flight: History, runway: ChartedRunway, end: float) -> _Track:
+def seen_from(
+    runway: ChartedRunway, flight: History, end: float = math.nan
+) -> RunwayTrack:
+    """Return where the aircraft was until ``end`` (s), seen from a runway of known elevation."""
     series = flight.series
     places = [series[name].between(0.0, end) for name in (
         'latitude', 'longitude', 'altitude')]
     times = places[0].times
     if not len(times):
         empty = np.empty(0)
-        return _Track(empty, empty, empty, empty, empty.astype(bool))
+        return RunwayTrack(empty, empty, empty, empty, empty.astype(bool))
     frame = runway.own_frame()
     east, north = np.array([
         frame.geodetic_to_enu(*place)[:2] for place in zip(
@@ -115,10 +120,21 @@ def _track(flight: History, runway: ChartedRunway, end: float) -> _Track:
         on_ground = np.interp(times, wheels.times, wheels.values) > 0.5
         # Where it stands, its centre of gravity is above the surface.
         at_rest = above[0] if on_ground[0] else above[-1] if on_ground[-1] else 0.0
-    return _Track(times, along, across, above - at_rest, on_ground)
+    return RunwayTrack(times, along, across, above - at_rest, on_ground)
 
 
-def _flights(track: _Track) -> tuple[int | None, int | None]:
+def on_final(track: RunwayTrack, runway: ChartedRunway) -> NDArray[np.bool_]:
+    """Return in which frames it is on its last approach to the aiming point."""
+    touched = _flights(track)[1]
+    end = len(track.times) if touched is None else touched
+    away = np.flatnonzero(((np.abs(track.across) > _FINAL) | track.on_ground)[:end])
+    final = track.along < runway.aiming_point
+    final[:away[-1] + 1 if len(away) else 0] = False
+    final[end:] = False
+    return final
+
+
+def _flights(track: RunwayTrack) -> tuple[int | None, int | None]:
     """Return the first frame in the air after standing, and the first on the ground again."""
     changes = np.flatnonzero(np.diff(track.on_ground.astype(int))) + 1
     bounds = [0, *changes.tolist(), len(track.times)]
@@ -133,7 +149,7 @@ def _flights(track: _Track) -> tuple[int | None, int | None]:
     return left, touched
 
 
-def _moves(track: _Track) -> NDArray[np.bool_]:
+def _moves(track: RunwayTrack) -> NDArray[np.bool_]:
     """Return in which frames it moves: standing in a wind from behind JSBSim's model rocks."""
     if len(track.times) < 2:
         return np.zeros(len(track.times), dtype=bool)
@@ -142,7 +158,7 @@ def _moves(track: _Track) -> NDArray[np.bool_]:
     return moving
 
 
-def _landing(track: _Track, touched: int, runway: ChartedRunway) -> Mapping[str, float]:
+def _landing(track: RunwayTrack, touched: int, runway: ChartedRunway) -> Mapping[str, float]:
     before = int(np.searchsorted(track.times, track.times[touched] - _BEFORE))
     seconds = track.times[touched] - track.times[before]
     final = (track.height > _GLIDE_ENDS) & (track.height < _GLIDE_BEGINS)

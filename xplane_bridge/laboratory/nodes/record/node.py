@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 import os
 import signal
@@ -31,6 +30,7 @@ from rclpy.task import Future
 from xplane_bridge.bridges.nodes.common.spinning import spin_until
 from xplane_bridge.common.command_line import (
     add_force_option,
+    CommandParser,
     program,
     refuse_existing,
     seconds,
@@ -47,7 +47,7 @@ _PAUSE = 0.005
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Record until SIGINT or SIGTERM; return the process's exit code."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         program('record'), description='Record topics to an MCAP file that ros2 bag plays.')
     parser.add_argument('-o', '--output', required=True, help='file to write, such as flight.mcap')
     add_force_option(parser)

@@ -20,7 +20,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from xplane_bridge.bridges.ardupilot_json import protocol as ardupilot_json
-from xplane_bridge.common.command_line import whole
+from xplane_bridge.common.command_line import subject, whole
 from xplane_bridge.simulation.peers import options
 from xplane_bridge.simulation.peers.ardupilot.frontend import ArdupilotFrontend
 from xplane_bridge.simulation.peers.ardupilot.physics import CHANNELS, CONTROLS, ServoChannels
@@ -36,28 +36,31 @@ def _channel(text: str) -> int:
 def add_options(parser: ArgumentParser) -> None:
     """Add the options of this frontend."""
     options.add_host(parser)
-    parser.add_argument('--port', type=options.port, default=ardupilot_json.PORT,
-                        help='UDP port for frames of SITL; 0 takes a free one (%(default)s)')
-    parser.add_argument('--no-lockstep', action='store_true',
-                        help='fly in real time, and tell SITL not to wait for answers')
-    parser.add_argument('--no-time-sync', action='store_true',
-                        help='tell SITL not to keep to real time: it flies as fast as it is '
-                        'answered')
+    options.network(parser).add_argument(
+        '--port', type=options.port, default=ardupilot_json.PORT,
+        help='UDP port for frames of SITL; 0 takes a free one (%(default)s)')
+    pace, channels, record = (
+        subject(parser, title) for title in ('time', 'servo channels', 'record'))
+    pace.add_argument('--no-lockstep', action='store_true',
+                      help='fly in real time, and tell SITL not to wait for answers')
+    pace.add_argument('--no-time-sync', action='store_true',
+                      help='tell SITL not to keep to real time: it flies as fast as it is '
+                      'answered')
     parser.add_argument('--sensors', default='', metavar='NAME',
                         help='sensors between the aircraft and SITL: a preset such as consumer, '
                         "a file (.yaml), or none (default: the scenario's)")
-    parser.add_argument('--record', type=Path, metavar='FILE',
+    record.add_argument('--record', type=Path, metavar='FILE',
                         help='a capture (.pcap) of the frames that are flown and the states that '
                         'they came to; equal flights have equal ones')
-    parser.add_argument('--record-for', type=options.positive, metavar='S',
+    record.add_argument('--record-for', type=options.positive, metavar='S',
                         help='record so many seconds of simulated time (default: all)')
     for name in CONTROLS:
-        parser.add_argument(f'--{name}-channel', type=_channel, default=CHANNELS.get(name, 0),
-                            metavar='N',
-                            help=f'channel that moves the {name}; 0 for none (%(default)s)')
-    parser.add_argument('--reverse', nargs='+', choices=CONTROLS, default=[],
-                        metavar='CONTROL', help='controls whose channels are reversed: '
-                        f'{", ".join(CONTROLS)}')
+        channels.add_argument(f'--{name}-channel', type=_channel, default=CHANNELS.get(name, 0),
+                              metavar='N',
+                              help=f'channel that moves the {name}; 0 for none (%(default)s)')
+    channels.add_argument('--reverse', nargs='+', choices=CONTROLS, default=[],
+                          metavar='CONTROL', help='controls whose channels are reversed: '
+                          f'{", ".join(CONTROLS)}')
 
 
 def make_frontend(arguments: Namespace, faults: Faults) -> ArdupilotFrontend:

@@ -34,8 +34,9 @@ def add_options(parser: ArgumentParser) -> None:
             ('--port', fdmdata.DATA_PORT, 'UDP port for requests'),
             ('--controls-port', fdmdata.CONTROLS_PORT, 'UDP port for controls'),
             ('--rpc-port', _RPC_PORT, 'TCP port for XML-RPC')):
-        parser.add_argument(name, type=options.port, default=port,
-                            help=f'{what}; 0 takes a free one (%(default)s)')
+        options.network(parser).add_argument(
+            name, type=options.port, default=port,
+            help=f'{what}; 0 takes a free one (%(default)s)')
     parser.add_argument('--held', action='store_true',
                         help='start paused, as the real one does, until XML-RPC resume')
 

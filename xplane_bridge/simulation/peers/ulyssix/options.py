@@ -40,13 +40,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def add_options(parser: ArgumentParser) -> None:
     """Add the options of this frontend."""
-    parser.add_argument('--host', default=options.LOOPBACK,
-                        help='address or multicast group to send to (%(default)s)')
-    parser.add_argument('--port', type=peer_port, required=True,
-                        help='UDP port to send to')
-    parser.add_argument('--interface', type=options.interface, default=options.LOOPBACK,
-                        metavar='ADDRESS',
-                        help='address of the interface to multicast on (%(default)s)')
+    network = options.network(parser)
+    network.add_argument('--host', default=options.LOOPBACK,
+                         help='address or multicast group to send to (%(default)s)')
+    network.add_argument('--port', type=peer_port, required=True,
+                         help='UDP port to send to')
+    network.add_argument('--interface', type=options.interface, default=options.LOOPBACK,
+                         metavar='ADDRESS',
+                         help='address of the interface to multicast on (%(default)s)')
     parser.add_argument('--program', choices=PACKET_PERIODS, default='altair',
                         help='sending program: a packet every 10 ms, or every 40 ms (%(default)s)')
     parser.add_argument('--parameter', action='append', type=_parameter, metavar='NAME=RATE',

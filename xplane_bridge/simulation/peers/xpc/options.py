@@ -30,8 +30,9 @@ from xplane_bridge.simulation.peers.xplane.datarefs import XPLANE_VERSIONS
 def add_options(parser: ArgumentParser) -> None:
     """Add the options of this frontend."""
     options.add_host(parser)
-    parser.add_argument('--port', type=options.port, default=PORT,
-                        help='UDP port; 0 takes a free one (%(default)s)')
+    options.network(parser).add_argument(
+        '--port', type=options.port, default=PORT,
+        help='UDP port; 0 takes a free one (%(default)s)')
     parser.add_argument('--plugin', choices=PLUGIN_VERSIONS, default='rc6',
                         help='version of the plugin (%(default)s)')
     parser.add_argument('--xplane-version', type=int, choices=XPLANE_VERSIONS, default=12,

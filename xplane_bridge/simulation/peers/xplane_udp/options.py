@@ -27,6 +27,7 @@ from xplane_bridge.bridges.protocols.xplane_versions import (
 from xplane_bridge.bridges.xplane_udp.protocol import PORT, VERSIONS
 from xplane_bridge.bridges.xplane_udp.protocol.web_api import FIRST_WITH_WEB_API
 from xplane_bridge.bridges.xplane_udp.protocol.web_api import PORT as WEB_PORT
+from xplane_bridge.common.command_line import subject
 from xplane_bridge.simulation.peers import options
 from xplane_bridge.simulation.peers.endpoints import Address, UdpEndpoint
 from xplane_bridge.simulation.peers.faults import Faults
@@ -65,28 +66,29 @@ PRESETS = {
 def add_options(parser: ArgumentParser) -> None:
     """Add the options of this frontend."""
     options.add_host(parser)
-    parser.add_argument('--port', type=options.first_port, default=PORT,
-                        help='UDP port to listen on; 0 takes a free one (%(default)s)')
+    network, rows = options.network(parser), subject(parser, 'rows')
+    network.add_argument('--port', type=options.first_port, default=PORT,
+                         help='UDP port to listen on; 0 takes a free one (%(default)s)')
     parser.add_argument('--version', type=int, choices=VERSIONS, default=12,
                         help='version of X-Plane (%(default)s)')
-    parser.add_argument('--send-port', type=options.port, default=None, metavar='PORT',
-                        help='UDP port to send from; 0 takes a free one (default: --port for 6, '
-                        'else the next one)')
-    parser.add_argument('--byte-order', choices=('little', 'big'), default='little',
-                        help='byte order of the computer: big for an old Mac (%(default)s)')
-    parser.add_argument('--data-target', type=options.address, metavar='ADDRESS:PORT',
-                        help='destination of rows in the settings (default: '
-                        f'{_SETTINGS[0]}:{_SETTINGS[1]} for 6 to 8, nowhere from 9 on, which '
-                        'can be told it by UDP)')
-    parser.add_argument('--data-rate', type=options.rate, default=None, metavar='HZ',
-                        help='row packets per second, at most one per frame (default: '
-                        f'{_DATA_RATE:g})')
-    parser.add_argument('--rows', type=row_numbers, default=None, metavar='ROWS',
-                        help='rows that the user has ticked in the data output screen, such as '
-                        '3,16-21 (default: none)')
-    parser.add_argument('--for', choices=PRESETS, dest='preset', metavar='PROGRAM',
-                        help='--rows, --data-target, --data-rate, --send-port and --frame-rate as '
-                        f'that program needs them: {", ".join(PRESETS)}')
+    network.add_argument('--send-port', type=options.port, default=None, metavar='PORT',
+                         help='UDP port to send from; 0 takes a free one (default: --port for 6, '
+                         'else the next one)')
+    rows.add_argument('--byte-order', choices=('little', 'big'), default='little',
+                      help='byte order of the computer: big for an old Mac (%(default)s)')
+    rows.add_argument('--data-target', type=options.address, metavar='ADDRESS:PORT',
+                      help='destination of rows in the settings (default: '
+                      f'{_SETTINGS[0]}:{_SETTINGS[1]} for 6 to 8, nowhere from 9 on, which '
+                      'can be told it by UDP)')
+    rows.add_argument('--data-rate', type=options.rate, default=None, metavar='HZ',
+                      help='row packets per second, at most one per frame (default: '
+                      f'{_DATA_RATE:g})')
+    rows.add_argument('--rows', type=row_numbers, default=None, metavar='ROWS',
+                      help='rows that the user has ticked in the data output screen, such as '
+                      '3,16-21 (default: none)')
+    rows.add_argument('--for', choices=PRESETS, dest='preset', metavar='PROGRAM',
+                      help='--rows, --data-target, --data-rate, --send-port and --frame-rate as '
+                      f'that program needs them: {", ".join(PRESETS)}')
     parser.add_argument('--rref-label', choices=RREF_LABELS, default=None,
                         help='how replies to RREF begin (default: RREFO for 10, else RREF,)')
     parser.add_argument('--computer', default=COMPUTER, metavar='NAME',
@@ -94,12 +96,12 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--drift', type=options.probability, default=0.0, metavar='P',
                         help='maximum relative error of subscription timers, each with its own '
                         'phase; 0: all of one rate tick together (%(default)s)')
-    parser.add_argument('--web-port', type=options.port, default=None, metavar='PORT',
-                        help="TCP port of X-Plane 12's Web API, on loopback only; X-Plane's is "
-                        f'{WEB_PORT}, 0 takes a free one (default: none)')
-    parser.add_argument('--web-api', choices=(*APIS, DISABLED), default=None,
-                        help='v3: as X-Plane 12.4, which can start flights; v2: as 12.1.4; '
-                        'disabled: as when its settings disable incoming traffic (default: v3)')
+    network.add_argument('--web-port', type=options.port, default=None, metavar='PORT',
+                         help="TCP port of X-Plane 12's Web API, on loopback only; X-Plane's is "
+                         f'{WEB_PORT}, 0 takes a free one (default: none)')
+    network.add_argument('--web-api', choices=(*APIS, DISABLED), default=None,
+                         help='v3: as X-Plane 12.4, which can start flights; v2: as 12.1.4; '
+                         'disabled: as when its settings disable incoming traffic (default: v3)')
     options.add_beacon(parser)
 
 
