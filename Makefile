@@ -29,7 +29,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv a
 	config/*.yaml resource/*) $(wildcard tools/*)
 TREE := $(shell find xplane_bridge -type f ! -name '*.pyc' | LC_ALL=C sort)
 
-.PHONY: build test test-fast test-here test-sourced test-python test-skrl test-sb3 demo experiment campaign train skrl sb3 export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
+.PHONY: build released-types test test-fast test-here test-sourced test-python test-skrl test-sb3 demo experiment campaign train skrl sb3 export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
 	bench bench-page budgets lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -197,6 +197,10 @@ bench-page: $(BUILT) $(STUDIES)
 MINUTES ?= 10
 soak: $(BUILT)
 	@$(RUN) python3 test/support/soak.py $(MINUTES) $(PROTOCOL)
+
+# At a release: the hashes of all messages, services and actions.
+released-types: $(BUILT)
+	@RELEASED=rewrite $(RUN) python3 -P -m pytest -q test/house/test_interfaces.py
 
 lint: $(STUDIES)
 	@$(RUN) ruff check .
