@@ -31,7 +31,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 RELEASED = Path(__file__).with_name('released_types.tsv')
 # A sign in a text begins no comment.
-BEFORE_COMMENT = re.compile(r'''(?:"[^"]*"|'[^']*'|[^#"'])*''')
+BEFORE_COMMENT = re.compile(r"""(?:"[^"]*"|'[^']*'|[^#"'])*""")
 
 
 def definition(text):
