@@ -29,7 +29,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv a
 	config/*.yaml resource/*) $(wildcard tools/*)
 TREE := $(shell find xplane_bridge -type f ! -name '*.pyc' | LC_ALL=C sort)
 
-.PHONY: build released-types test test-fast test-here test-sourced test-python test-skrl test-sb3 demo experiment campaign train skrl sb3 export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
+.PHONY: build sbom hashes released-types test test-fast test-here test-sourced test-python test-skrl test-sb3 demo experiment campaign train skrl sb3 export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
 	bench bench-page budgets lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -41,18 +41,20 @@ $(VENV): requirements/extras.txt $(wildcard requirements/$(WHEELS).txt) tools/ma
 	@tools/make_venv.sh $(ROOT)/venv $(WHEELS)
 	@touch $@
 
+# Pins with their hashes. On top of a sourced ROS without: what it has may have to be replaced by what has no pin.
+PINS := $(if $(ROS_DISTRO),sed 's/ --hash=.*//',cat)
 # Installed when first used, so that the demo need not wait for them.
 STUDIES := $(ROOT)/venv/.studies
 $(STUDIES): requirements/studies.txt $(VENV)
 	@echo 'Installing what studies need into $(ROOT)/venv (once, some minutes) ...'
-	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile -r requirements/studies.txt
+	@$(PINS) $< | $(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile -r /dev/stdin
 	@touch $@
 
 # Of those the one that LIVE=1 needs; it depends on nothing else.
 LIVE_VIEW := $(ROOT)/venv/.live_view
 $(LIVE_VIEW): requirements/studies.txt $(VENV)
-	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile --no-deps \
-		"$$(grep '^foxglove-sdk==' requirements/studies.txt)"
+	@grep '^foxglove-sdk==' $< | $(PINS) | $(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile \
+		--no-deps -r /dev/stdin
 	@touch $@
 
 $(ROOT)/sourced/venv/.made: requirements/noble.txt requirements/$(WHEELS).txt tools/make_venv.sh
@@ -143,8 +145,8 @@ $(ROOT)/skrl/.made $(ROOT)/sb3/.made: $(ROOT)/%/.made: requirements/%.txt
 	@mkdir -p $(ROOT) && touch build/COLCON_IGNORE
 	@echo 'Installing what $(<F) names into $(ROOT)/$* (once) ...'
 	@python3 -m venv $(ROOT)/$*
-	@$(ROOT)/$*/bin/pip install --quiet --disable-pip-version-check --no-compile -r $< \
-		-c requirements/extras.txt -c requirements/studies.txt \
+	@sed 's/ --hash=.*//' requirements/extras.txt requirements/studies.txt | \
+		$(ROOT)/$*/bin/pip install --quiet --disable-pip-version-check --no-compile -r $< -c /dev/stdin \
 		gymnasium hypothesis jsbsim onnx onnxruntime pyserial pytest pytest-timeout PyYAML
 	@touch $@
 
@@ -198,9 +200,25 @@ MINUTES ?= 10
 soak: $(BUILT)
 	@$(RUN) python3 test/support/soak.py $(MINUTES) $(PROTOCOL)
 
+# What `make` installs, as a CycloneDX file: build/jazzy/sbom.json
+sbom: $(STUDIES) $(ROOT)/release/.made
+	@python3 tools/sbom.py $(ROOT)
+
+# After a version in requirements/ has changed: the hashes of its files. The examples of training install
+# this checkout beside their pins, for which pip knows no hash.
+HASHED := extras studies jazzy kilted noble release
+hashes: $(ROOT)/release/.made
+	@python3 tools/pin_hashes.py $(ROOT)/release/bin/uv $(addprefix requirements/,$(addsuffix .txt,$(HASHED)))
+
 # At a release: the hashes of all messages, services and actions.
 released-types: $(BUILT)
 	@RELEASED=rewrite $(RUN) python3 -P -m pytest -q test/house/test_interfaces.py
+
+$(ROOT)/release/.made: requirements/release.txt
+	@mkdir -p $(ROOT) && touch build/COLCON_IGNORE
+	@python3 -m venv $(ROOT)/release
+	@$(ROOT)/release/bin/pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $<
+	@touch $@
 
 lint: $(STUDIES)
 	@$(RUN) ruff check .
