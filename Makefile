@@ -29,7 +29,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv a
 	config/*.yaml resource/*) $(wildcard tools/*)
 TREE := $(shell find xplane_bridge -type f ! -name '*.pyc' | LC_ALL=C sort)
 
-.PHONY: build sbom hashes released-types test test-fast test-here test-sourced test-python test-skrl test-sb3 demo experiment campaign train skrl sb3 export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
+.PHONY: build coverage sbom hashes released-types test test-fast test-here test-sourced test-python test-skrl test-sb3 demo experiment campaign train skrl sb3 export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
 	bench bench-page budgets lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -199,6 +199,12 @@ bench-page: $(BUILT) $(STUDIES)
 MINUTES ?= 10
 soak: $(BUILT)
 	@$(RUN) python3 test/support/soak.py $(MINUTES) $(PROTOCOL)
+
+# The share of lines and branches of bridges/ that its tests reach: see QUALITY_DECLARATION.md.
+coverage: $(BUILT) $(STUDIES)
+	@COVERAGE_FILE=$(ROOT)/coverage.sqlite $(RUN) python3 -P -m pytest -q $(or $(PYTEST_ARGS),test/bridges) $(PARALLEL) \
+		--cov=xplane_bridge.bridges --cov-branch --cov-report= --cov-report=json:$(ROOT)/coverage.json
+	@python3 tools/coverage_figures.py $(ROOT)/coverage.json 95
 
 # What `make` installs, as a CycloneDX file: build/jazzy/sbom.json
 sbom: $(STUDIES) $(ROOT)/release/.made

@@ -143,6 +143,20 @@ def test_what_is_to_be_filled_in_before_a_release_is_listed():
         assert f'`package.xml`, `{tag}`' in guide
 
 
+def test_the_declaration_of_quality_has_each_requirement_and_dependency():
+    declaration = (ROOT / 'QUALITY_DECLARATION.md').read_text()
+    numbers = [row.split('|')[1].strip() for row in declaration.splitlines()
+               if re.match(r'\| \d\.', row)]
+    # By REP-2004: of version, change control, documentation, testing, dependencies and so on.
+    assert [one.partition('.')[0] for one in numbers] == [
+        *'1' * 6, *'2' * 5, *'3' * 6, *'4' * 8, *'5' * 3, '6', '7']
+    _, _, needed = declaration.partition('\n## Dependencies')
+    assert declared('depend', 'exec_depend') <= {*re.findall(r'`([\w-]+)`', needed)}
+    readme = (ROOT / 'README.md').read_text()
+    assert '](QUALITY_DECLARATION.md)' in readme
+    assert '](SECURITY.md)' in readme
+
+
 def anchors(page):
     """Return the anchors of a page's headings, as GitHub and Sphinx name them."""
     return {
@@ -151,8 +165,8 @@ def anchors(page):
 
 
 def test_every_link_leads_somewhere_and_the_index_to_every_page():
-    pages = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *(ROOT / 'docs').rglob('*.md')]
-    for page in pages:
+    docs = [*(ROOT / 'docs').rglob('*.md')]
+    for page in (*ROOT.glob('*.md'), *docs):
         for link in re.findall(r'\]\(([^)\s]+)\)', page.read_text()):
             if '://' not in link:
                 name, _, anchor = link.partition('#')
@@ -160,7 +174,7 @@ def test_every_link_leads_somewhere_and_the_index_to_every_page():
                 assert target.exists(), f'{page.name}: {link}'
                 assert not anchor or anchor in anchors(target), f'{page.name}: {link}'
     index = (ROOT / 'docs' / 'index.md').read_text()
-    for page in pages[2:]:
+    for page in docs:
         name = page.relative_to(ROOT / 'docs')
         assert page.name == 'index.md' or f']({name})' in index, name
 
