@@ -16,7 +16,8 @@
 Recordings of earlier versions.
 
 Of 0.2, in which Navigation and Waypoints say altitude for altitude_msl; of 0.3, in which topics
-that command an autopilot or a controller lack the prefix command/, and three types had other names.
+that command an autopilot or a controller lack the prefix command/, and three types have other
+names.
 """
 
 import csv
