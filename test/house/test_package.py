@@ -99,6 +99,31 @@ def test_the_tools_of_a_release_read_the_changelog():
                for one, _ in headings), headings
 
 
+def test_each_release_is_told_by_kind_what_breaks_first_and_the_newest_briefly():
+    text = (ROOT / 'CHANGELOG.rst').read_text()
+    newest, *others = re.split(r'^.+\n-{3,}\n', text, flags=re.MULTILINE)[1:]
+    for release in (newest, *others):
+        labels = re.findall(r'^\*\*(\w+)(?:: [\w, ]+)?\*\*$', release, re.MULTILINE)
+        assert {*labels} <= {'Breaking', 'Added', 'Changed', 'Removed', 'Fixed'}
+        assert labels
+        assert 'Breaking' not in labels[1:]
+        # Nothing stands before the first of them.
+        assert release.lstrip().startswith('**')
+    assert len(newest.split()) <= 1200
+
+
+# Of catkin_pkg, by docutils.
+@pytest.mark.filterwarnings('ignore::DeprecationWarning')
+def test_the_tools_of_a_release_find_each_of_them():
+    changelog = pytest.importorskip('catkin_pkg.changelog', reason='catkin_pkg is not installed')
+    found = changelog.get_changelog_from_path(str(ROOT))
+    released = [version for version, *_ in found.foreach_version() if version != 'forthcoming']
+    headings = (ROOT / 'CHANGELOG.rst').read_text()
+    assert released == re.findall(r'^(\d+\.\d+\.\d+) \(', headings, re.MULTILINE)[::-1]
+    for version in released:
+        assert len(found.get_content_of_version(version)) > 1
+
+
 def test_each_ros_package_that_is_imported_is_declared():
     imported = {
         name for folder in ('xplane_bridge', 'launch')
@@ -197,14 +222,15 @@ def test_what_tests_skip_without_is_installed_for_make_test():
         for name in re.findall(r"importorskip\(\s*'([\w.]+)'", path.read_text())}
     # And for make test-skrl and test-sb3.
     installed = {
-        line.partition('==')[0].lower() for name in ('extras', 'studies', 'skrl', 'sb3')
+        line.partition('==')[0].lower() for name in ('extras', 'studies', 'jazzy', 'skrl', 'sb3')
         for line in (ROOT / 'requirements' / f'{name}.txt').read_text().splitlines()}
     assert {'pyproj', 'rosbags', 'jsbsim'} <= wanted
     # From the standard library, from ROS, which may be absent, from this package; and packages
     # under their distribution's name.
     others = {'resource', 'xplane_bridge'}
     names = {'serial': 'pyserial', 'simple_pid': 'simple-pid', 'foxglove': 'foxglove-sdk',
-             'google': 'protobuf', 'mcap_protobuf': 'mcap-protobuf-support'}
+             'google': 'protobuf', 'mcap_protobuf': 'mcap-protobuf-support',
+             'catkin_pkg': 'catkin-pkg'}
     assert {names.get(name, name) for name in wanted - others if not ROS.match(name)} <= installed
 
 
