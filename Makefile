@@ -202,8 +202,8 @@ soak: $(BUILT)
 
 # The share of lines and branches of bridges/ that its tests reach: see QUALITY_DECLARATION.md.
 coverage: $(BUILT) $(STUDIES)
-	@COVERAGE_FILE=$(ROOT)/coverage.sqlite $(RUN) python3 -P -m pytest -q $(or $(PYTEST_ARGS),test/bridges) $(PARALLEL) \
-		--cov=xplane_bridge.bridges --cov-branch --cov-report= --cov-report=json:$(ROOT)/coverage.json
+	@COVERAGE_FILE=$(CURDIR)/$(ROOT)/coverage.sqlite $(RUN) python3 -P -m pytest -q test/bridges $(PARALLEL) \
+		--cov --cov-report= --cov-report=json:$(ROOT)/coverage.json
 	@python3 tools/coverage_figures.py $(ROOT)/coverage.json 95
 
 # What `make` installs, as a CycloneDX file: build/jazzy/sbom.json
