@@ -18,6 +18,7 @@
 import json
 
 import coverage_figures
+import pytest
 
 
 def counts(covered, lines, covered_branches, branches):
@@ -36,8 +37,9 @@ def test_files_below_the_least_are_listed_and_the_whole_last():
         ' 90.0 % of lines: a.py', 'lines     95.0 % of 200', 'branches  75.0 % of 20']
 
 
-def test_too_few_lines_are_an_error(tmp_path):
+@pytest.mark.parametrize(('totals', 'code'), [
+    (counts(95, 100, 19, 20), 0), (counts(94, 100, 19, 20), 1), (counts(95, 100, 18, 20), 1)])
+def test_too_few_lines_or_branches_are_an_error(tmp_path, totals, code):
     path = tmp_path / 'coverage.json'
-    path.write_text(json.dumps(REPORT))
-    assert coverage_figures.main(str(path), '95') == 0
-    assert coverage_figures.main(str(path), '95.1') == 1
+    path.write_text(json.dumps(REPORT | {'totals': totals}))
+    assert coverage_figures.main(str(path), '95') == code
