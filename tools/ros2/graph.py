@@ -18,11 +18,13 @@ from difflib import get_close_matches
 import gc
 import importlib
 import os
+from pathlib import Path
 import sys
 import time
 
 DEADLINE = 30.0
 NAME = '_ros2_stand_in'
+PROFILE = Path(__file__).with_name('prompt_acks.xml')
 
 
 class RefusedError(Exception):
@@ -33,6 +35,7 @@ class Ros:
     """A node for the duration of one command."""
 
     def __enter__(self):
+        os.environ.setdefault('FASTRTPS_DEFAULT_PROFILES_FILE', str(PROFILE))
         import rclpy
         rclpy.init()
         self.rclpy = rclpy

@@ -97,7 +97,8 @@ def pub(*arguments):
             count += 1
             print(f'publishing #{count}: {message}', flush=True)
             publisher.publish(message)
-            ros.until(lambda: False, 1.0 / rate)
+            if count != times:
+                ros.until(lambda: False, 1.0 / rate)
         publisher.wait_for_all_acked(ros.rclpy.duration.Duration(seconds=2))
     return 0
 

@@ -23,6 +23,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -127,17 +128,40 @@ def test_a_worker_killed_in_mid_flight_and_replaced_costs_nothing_but_time(tmp_p
 
 
 def studied_until_killed(address, client, process):
-    """Return the rows of POINTS, for which the same workers do another job than before."""
+    """
+    Return the rows of POINTS, for which the same workers do another job than before.
+
+    One of them is killed with a result that nobody has fetched yet, which goes with it.
+    """
     rows, is_killed = [], False
+
+    def when_all_have_ended():
+        # So that there are several results when the first of them is taken.
+        for given, point in enumerate(POINTS):
+            while given >= 3 and len(rows) + len(unfetched(rows, client)) < given:
+                time.sleep(0.01)
+            yield point
 
     def take(row):
         nonlocal is_killed
         rows.append(row)
-        is_killed = is_killed or (len(rows) >= 4 and killed_in_flight(client, process))
+        its_address = address_of(process, client) if not is_killed else None
+        if its_address in unfetched(rows, client).values():
+            process.kill()
+            is_killed = True
+            while its_address in client.scheduler_info()['workers']:
+                time.sleep(0.01)
 
-    Cluster(address, studied).run(iter(POINTS), take)
+    Cluster(address, studied).run(when_all_have_ended(), take)
     assert is_killed
     return rows
+
+
+def unfetched(rows, client):
+    """Return the workers that hold the results which are in none of the rows, by job."""
+    taken = {row['number'] for row in rows}
+    return {number: address for address, keys in client.has_what().items() for key in keys
+            if key.startswith('job-') and (number := int(key.split('-')[1])) not in taken}
 
 
 def told(rows):
@@ -145,9 +169,14 @@ def told(rows):
     return [json.dumps(row) for row in sorted(rows, key=lambda row: row['number'])]
 
 
+def address_of(process, client):
+    """Return the address of the worker that is a process."""
+    return next(address for address, pid in client.run(os.getpid).items() if pid == process.pid)
+
+
 def killed_in_flight(client, process):
     """Kill a worker if it has a flight, and return whether it had."""
-    address = next(address for address, pid in client.run(os.getpid).items() if pid == process.pid)
+    address = address_of(process, client)
     # What it has while it is stopped it does not lose before it is killed.
     process.send_signal(signal.SIGSTOP)
     if not client.processing([address])[address]:

@@ -86,13 +86,25 @@ def test_the_glide_path_is_judged_by_its_angle():
     assert found['glide_path_deg'] == pytest.approx(0.4, abs=0.02)
 
 
-def test_a_short_hop_is_a_bounce_and_not_the_touch_down():
+@pytest.mark.parametrize('seconds', [1.0, 3.0])
+def test_a_hop_on_the_runway_is_a_bounce_and_neither_the_lift_off_nor_the_touch_down(seconds):
+    found = []
+    for hops in ((), (40, 1605)):
+        along, across, height, ground = circuit()
+        for hop in hops:
+            for number in range(hop, hop + int(10.0 * seconds)):
+                ground[number], height[number] = 0.0, 1.5
+        found.append(figures(history(along, across, height, ground), RUNWAY, math.nan))
+    without, hopped = found
+    assert hopped == pytest.approx(without | {'bounces': 1.0}, abs=1e-6)
+
+
+def test_a_flight_that_stays_low_lifts_off_and_touches_down_too():
     along, across, height, ground = circuit()
-    for number in range(1605, 1615):
-        ground[number], height[number] = 0.0, 0.3
-    found = figures(history(along, across, height, ground), RUNWAY, math.nan)
-    assert found['bounces'] == 1.0
+    low = [min(one, 5.0) for one in height]
+    found = figures(history(along, across, low, ground), RUNWAY, math.nan)
     assert found['touch_down'] == pytest.approx(40.0, abs=0.1)
+    assert found['lift_off'] == pytest.approx(1000.0 - (240.0 - 4500.0), abs=5.0)
 
 
 def test_what_did_not_happen_is_not_a_number():

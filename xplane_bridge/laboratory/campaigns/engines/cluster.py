@@ -104,7 +104,9 @@ class Cluster:
                 if not running:
                     return
                 for future in self._ended(running):
-                    self._take(future, running.pop(future), on_row)
+                    # What was lost with its worker, before it was fetched, Dask does once more.
+                    if future.status != 'lost':
+                        self._take(future, running.pop(future), on_row)
                 if self._workers_are_back():
                     # What waited without any worker is not looked at again by Dask itself.
                     self._client.cancel(list(running))
@@ -132,7 +134,7 @@ class Cluster:
 
     def _take(self, future: Any, job: Job, on_row: Callable[[Row], None]) -> None:
         from distributed import CancelledError, KilledWorker
-        if future.status in ('cancelled', 'lost'):
+        if future.status == 'cancelled':
             raise self._gone()
         error = future.exception()
         if isinstance(error, EngineError):

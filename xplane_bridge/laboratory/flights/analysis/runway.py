@@ -26,8 +26,9 @@ from xplane_bridge.common.units import DEGREE
 from xplane_bridge.laboratory.control.runway.charted import ChartedRunway
 from xplane_bridge.laboratory.flights.analysis.series import Array, History
 
-# It has lifted off, and touched down, if it was in the air this long (s).
-_AIRBORNE = 2.0
+# It has lifted off, and touched down, if it was in the air this long (s) and, on any flight that
+# gets there, this high (m): what a long hop while it rolls does not.
+_AIRBORNE, _FLIES = 2.0, 15.0
 # The glide path is judged between these heights (m).
 _GLIDE_BEGINS, _GLIDE_ENDS = 150.0, 15.0
 # The sink rate at touch-down is that of this time before it (s).
@@ -124,6 +125,7 @@ def _flights(track: _Track) -> tuple[int | None, int | None]:
     air = [(begin, end) for begin, end in zip(bounds, bounds[1:], strict=False)
            if not track.on_ground[begin]
            and track.times[end - 1] - track.times[begin] > _AIRBORNE]
+    air = [one for one in air if track.height[slice(*one)].max() > _FLIES] or air
     if not air:
         return None, None
     left = air[0][0] if air[0][0] > 0 else None
