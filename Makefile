@@ -29,7 +29,7 @@ SOURCES := package.xml CMakeLists.txt setup.cfg $(wildcard msg/*.msg srv/*.srv a
 	config/*.yaml resource/*) $(wildcard tools/*)
 TREE := $(shell find xplane_bridge -type f ! -name '*.pyc' | LC_ALL=C sort)
 
-.PHONY: build test test-fast test-here test-sourced test-python test-skrl test-sb3 demo experiment campaign train skrl sb3 docs export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
+.PHONY: build coverage sbom hashes released-types test test-fast test-here test-sourced test-python test-skrl test-sb3 demo experiment campaign train skrl sb3 docs export experiment-table aircraft-table topic-table states-page quantity-table field-table change-table \
 	bench bench-page budgets lint mutants soak shell clean
 .DELETE_ON_ERROR:
 
@@ -41,19 +41,21 @@ $(VENV): requirements/extras.txt $(wildcard requirements/$(WHEELS).txt) tools/ma
 	@tools/make_venv.sh $(ROOT)/venv $(WHEELS)
 	@touch $@
 
+# Pins with their hashes. On top of a sourced ROS without: what it has may have to be replaced by what has no pin.
+PINS := $(if $(ROS_DISTRO),sed 's/ --hash=.*//',cat)
 # Installed when first used, so that the demo need not wait for them.
 STUDIES := $(ROOT)/venv/.studies
 $(STUDIES): requirements/studies.txt requirements/docs.txt $(VENV)
 	@echo 'Installing what studies and the site need into $(ROOT)/venv (once, some minutes) ...'
-	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile -r requirements/studies.txt \
-		-r requirements/docs.txt
+	@$(PINS) requirements/studies.txt requirements/docs.txt | $(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check \
+		--no-compile -r /dev/stdin
 	@touch $@
 
 # Of those the one that LIVE=1 needs; it depends on nothing else.
 LIVE_VIEW := $(ROOT)/venv/.live_view
 $(LIVE_VIEW): requirements/studies.txt $(VENV)
-	@$(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile --no-deps \
-		"$$(grep '^foxglove-sdk==' requirements/studies.txt)"
+	@grep '^foxglove-sdk==' $< | $(PINS) | $(ROOT)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile \
+		--no-deps -r /dev/stdin
 	@touch $@
 
 $(ROOT)/sourced/venv/.made: requirements/noble.txt requirements/$(WHEELS).txt tools/make_venv.sh
@@ -144,8 +146,8 @@ $(ROOT)/skrl/.made $(ROOT)/sb3/.made: $(ROOT)/%/.made: requirements/%.txt
 	@mkdir -p $(ROOT) && touch build/COLCON_IGNORE
 	@echo 'Installing what $(<F) names into $(ROOT)/$* (once) ...'
 	@python3 -m venv $(ROOT)/$*
-	@$(ROOT)/$*/bin/pip install --quiet --disable-pip-version-check --no-compile -r $< \
-		-c requirements/extras.txt -c requirements/studies.txt \
+	@sed 's/ --hash=.*//' requirements/extras.txt requirements/studies.txt | \
+		$(ROOT)/$*/bin/pip install --quiet --disable-pip-version-check --no-compile -r $< -c /dev/stdin \
 		gymnasium hypothesis jsbsim onnx onnxruntime pyserial pytest pytest-timeout PyYAML
 	@touch $@
 
@@ -159,8 +161,9 @@ $(DOCS)/venv/.made: requirements/docs.txt
 	@mkdir -p $(DOCS) && touch build/COLCON_IGNORE
 	@echo 'Installing what the site needs into $(DOCS)/venv (once) ...'
 	@python3 -m venv $(DOCS)/venv
-	@$(DOCS)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile -r $< \
-		-c requirements/extras.txt -c requirements/studies.txt numpy PyYAML
+	@grep -hE '^(certifi|Jinja2|markdown-it-py|MarkupSafe|mdurl|numpy|packaging|Pygments|PyYAML)==' requirements/extras.txt \
+		requirements/studies.txt | cat $< - | $(DOCS)/venv/bin/pip install --quiet --disable-pip-version-check --no-compile \
+		--require-hashes -r /dev/stdin
 	@touch $@
 
 # make export EXPORT_ARGS='flight.mcap --to parquet'
@@ -212,6 +215,32 @@ bench-page: $(BUILT) $(STUDIES)
 MINUTES ?= 10
 soak: $(BUILT)
 	@$(RUN) python3 test/support/soak.py $(MINUTES) $(PROTOCOL)
+
+# The share of lines and branches of bridges/ that tests reach, at least 95 %: see QUALITY_DECLARATION.md.
+coverage: $(BUILT) $(STUDIES)
+	@COVERAGE_FILE=$(CURDIR)/$(ROOT)/coverage.sqlite $(RUN) python3 -P -m pytest -q test/bridges test/simulation/peers test/commands $(PARALLEL) \
+		--cov --cov-report= --cov-report=json:$(ROOT)/coverage.json
+	@python3 tools/coverage_figures.py $(ROOT)/coverage.json 95
+
+# What `make` installs, as a CycloneDX file: build/jazzy/sbom.json
+sbom: $(STUDIES) $(ROOT)/release/.made
+	@python3 tools/sbom.py $(ROOT)
+
+# After a version in requirements/ has changed: the hashes of its files. The examples of training install
+# this checkout beside their pins, for which pip knows no hash.
+HASHED := extras studies docs jazzy kilted noble release
+hashes: $(ROOT)/release/.made
+	@python3 tools/pin_hashes.py $(ROOT)/release/bin/uv $(addprefix requirements/,$(addsuffix .txt,$(HASHED)))
+
+# At a release: the hashes of all messages, services and actions.
+released-types: $(BUILT)
+	@RELEASED=rewrite $(RUN) python3 -P -m pytest -q test/house/test_interfaces.py
+
+$(ROOT)/release/.made: requirements/release.txt
+	@mkdir -p $(ROOT) && touch build/COLCON_IGNORE
+	@python3 -m venv $(ROOT)/release
+	@$(ROOT)/release/bin/pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $<
+	@touch $@
 
 lint: $(STUDIES)
 	@$(RUN) ruff check .

@@ -3,7 +3,7 @@
 #
 # DISTRO is jazzy or kilted (real ROS 2 from wheels) or "system" (a ROS 2 is sourced, so only the
 # additional packages of demos and tests are installed). With "declared", only the run-time
-# dependencies in package.xml and pytest are added to ROS.
+# dependencies in package.xml and pytest are added to ROS. What is pinned is taken by its hash alone.
 set -eu
 venv=$1
 distro=$2
@@ -21,12 +21,12 @@ options=''
 # shellcheck disable=SC2086
 [ -x "$venv/bin/pip" ] || "$python" -m venv $options "$venv"
 
-set -- -r "$here/requirements/extras.txt"
+set -- --require-hashes -r "$here/requirements/extras.txt"
 if [ "$packages" = declared ]; then
     # The pytest plug-ins required by colcon's wheels need a newer pytest than Ubuntu has; Ubuntu's
     # colcon packages do not require them.
     grep -v '^pytest-' "$here/requirements/$distro.txt" > "$venv/ros.txt"
-    set -- --no-deps -r "$venv/ros.txt" -r "$here/requirements/noble.txt"
+    set -- --require-hashes --no-deps -r "$venv/ros.txt" -r "$here/requirements/noble.txt"
 elif [ "$distro" = system ]; then
     # The distribution's own packages are left alone: install only what is missing or too old.
     set -- -r "$here/requirements/optional.txt" hypothesis pytest-timeout pytest-xdist

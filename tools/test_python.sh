@@ -10,7 +10,7 @@ version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 venv=build/python$version
 mkdir -p build && touch build/COLCON_IGNORE
 [ -x "$venv/bin/pip" ] || "$python" -m venv "$venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check -r requirements/extras.txt
+"$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r requirements/extras.txt
 PYTHONPYCACHEPREFIX="$venv/pycache" "$venv/bin/python" -W error -m compileall -q -f \
     xplane_bridge launch test benchmarks examples tools
 "$venv/bin/python" -m mypy --python-version "$version" xplane_bridge/*.py \

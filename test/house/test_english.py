@@ -20,7 +20,7 @@ import re
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', ROOT / 'examples' / 'README.md',
+PAGES = [*sorted(ROOT.glob('*.md')), ROOT / 'examples' / 'README.md',
          *sorted((ROOT / 'docs').rglob('*.md'))]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 LONGEST = 30

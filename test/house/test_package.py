@@ -76,7 +76,7 @@ def test_the_container_is_made_of_what_exists():
     """It cannot be built where there is no container engine, so its steps are compared here."""
     lines = (ROOT / 'Containerfile').read_text().splitlines()
     image, = (line.split()[1] for line in lines if line.startswith('FROM '))
-    python = re.fullmatch(r'python:(\d+)\.(\d+)\.\d+-bookworm', image)
+    python = re.fullmatch(r'python:(\d+)\.(\d+)\.\d+-bookworm@sha256:\w+', image)
     assert python
     assert (int(python[1]), int(python[2])) >= (3, 11)
     copied = [line.split()[2:-1] for line in lines if line.startswith('COPY ')]
@@ -97,6 +97,31 @@ def test_the_tools_of_a_release_read_the_changelog():
     assert len(headings) >= 3
     assert all(re.match(r'\d+\.\d+\.\d+ |Forthcoming$|Changelog for', one)
                for one, _ in headings), headings
+
+
+def test_each_release_is_told_by_kind_what_breaks_first_and_the_newest_briefly():
+    text = (ROOT / 'CHANGELOG.rst').read_text()
+    newest, *others = re.split(r'^.+\n-{3,}\n', text, flags=re.MULTILINE)[1:]
+    for release in (newest, *others):
+        labels = re.findall(r'^\*\*(\w+)(?:: [\w, ]+)?\*\*$', release, re.MULTILINE)
+        assert {*labels} <= {'Breaking', 'Added', 'Changed', 'Removed', 'Fixed'}
+        assert labels
+        assert 'Breaking' not in labels[1:]
+        # Nothing stands before the first of them.
+        assert release.lstrip().startswith('**')
+    assert len(newest.split()) <= 1200
+
+
+# Of catkin_pkg, by docutils.
+@pytest.mark.filterwarnings('ignore::DeprecationWarning')
+def test_the_tools_of_a_release_find_each_of_them():
+    changelog = pytest.importorskip('catkin_pkg.changelog', reason='catkin_pkg is not installed')
+    found = changelog.get_changelog_from_path(str(ROOT))
+    released = [version for version, *_ in found.foreach_version() if version != 'forthcoming']
+    headings = (ROOT / 'CHANGELOG.rst').read_text()
+    assert released == re.findall(r'^(\d+\.\d+\.\d+) \(', headings, re.MULTILINE)[::-1]
+    for version in released:
+        assert len(found.get_content_of_version(version)) > 1
 
 
 def test_each_ros_package_that_is_imported_is_declared():
@@ -143,6 +168,20 @@ def test_what_is_to_be_filled_in_before_a_release_is_listed():
         assert f'`package.xml`, `{tag}`' in guide
 
 
+def test_the_declaration_of_quality_has_each_requirement_and_dependency():
+    declaration = (ROOT / 'QUALITY_DECLARATION.md').read_text()
+    numbers = [row.split('|')[1].strip() for row in declaration.splitlines()
+               if re.match(r'\| \d\.', row)]
+    # By REP-2004: of version, change control, documentation, testing, dependencies and so on.
+    assert [one.partition('.')[0] for one in numbers] == [
+        *'1' * 6, *'2' * 5, *'3' * 6, *'4' * 8, *'5' * 3, '6', '7']
+    _, _, needed = declaration.partition('\n## Dependencies')
+    assert declared('depend', 'exec_depend') <= {*re.findall(r'`([\w-]+)`', needed)}
+    readme = (ROOT / 'README.md').read_text()
+    assert '](QUALITY_DECLARATION.md)' in readme
+    assert '](SECURITY.md)' in readme
+
+
 def anchors(page):
     """Return the anchors of a page's headings, as GitHub and Sphinx name them."""
     return {
@@ -151,8 +190,8 @@ def anchors(page):
 
 
 def test_every_link_leads_somewhere_and_the_index_to_every_page():
-    pages = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *(ROOT / 'docs').rglob('*.md')]
-    for page in pages:
+    docs = [*(ROOT / 'docs').rglob('*.md')]
+    for page in (*ROOT.glob('*.md'), *docs):
         for link in re.findall(r'\]\(([^)\s]+)\)', page.read_text()):
             if '://' not in link:
                 name, _, anchor = link.partition('#')
@@ -160,7 +199,7 @@ def test_every_link_leads_somewhere_and_the_index_to_every_page():
                 assert target.exists(), f'{page.name}: {link}'
                 assert not anchor or anchor in anchors(target), f'{page.name}: {link}'
     index = (ROOT / 'docs' / 'index.md').read_text()
-    for page in pages[2:]:
+    for page in docs:
         name = page.relative_to(ROOT / 'docs')
         assert page.name == 'index.md' or f']({name})' in index, name
 
@@ -183,14 +222,15 @@ def test_what_tests_skip_without_is_installed_for_make_test():
         for name in re.findall(r"importorskip\(\s*'([\w.]+)'", path.read_text())}
     # And for make test-skrl and test-sb3.
     installed = {
-        line.partition('==')[0].lower() for name in ('extras', 'studies', 'docs', 'skrl', 'sb3')
+        line.partition('==')[0].lower() for name in ('extras', 'studies', 'docs', 'jazzy', 'skrl', 'sb3')
         for line in (ROOT / 'requirements' / f'{name}.txt').read_text().splitlines()}
     assert {'pyproj', 'rosbags', 'jsbsim'} <= wanted
     # From the standard library, from ROS, which may be absent, from this package; and packages
     # under their distribution's name.
     others = {'resource', 'xplane_bridge'}
     names = {'serial': 'pyserial', 'simple_pid': 'simple-pid', 'foxglove': 'foxglove-sdk',
-             'google': 'protobuf', 'mcap_protobuf': 'mcap-protobuf-support'}
+             'google': 'protobuf', 'mcap_protobuf': 'mcap-protobuf-support',
+             'catkin_pkg': 'catkin-pkg'}
     assert {names.get(name, name) for name in wanted - others if not ROS.match(name)} <= installed
 
 

@@ -179,7 +179,7 @@ def check(path: str, where: str, budget: Budget) -> None:
 
 def pinned() -> dict[str, str]:
     """Return the versions in requirements/."""
-    lines = (line.partition('#')[0].split(';')[0].strip()
+    lines = (line.partition('#')[0].partition(' --hash')[0].split(';')[0].strip()
              for name in ('extras', 'studies', 'jazzy')
              for line in (ROOT / 'requirements' / f'{name}.txt').read_text().splitlines())
     return dict(line.split('==') for line in lines if '==' in line)

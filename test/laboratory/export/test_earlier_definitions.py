@@ -16,7 +16,8 @@
 Recordings of earlier versions.
 
 Of 0.2, in which Navigation and Waypoints say altitude for altitude_msl; of 0.3, in which topics
-that command an autopilot or a controller lack the prefix command/.
+that command an autopilot or a controller lack the prefix command/, and three types have other
+names.
 """
 
 import csv
@@ -37,6 +38,9 @@ NAVIGATION = 'xplane_bridge/msg/Navigation'
 WAYPOINTS = 'xplane_bridge/msg/Waypoints'
 TARGET = 'xplane_bridge/msg/AutopilotTarget'
 OTHER_TARGET = 'xplane_bridge/msg/SimpitTarget'
+ATTITUDE = 'xplane_bridge/msg/AttitudeTarget'
+RATE = 'xplane_bridge/msg/RateTarget'
+TEMPERATURE = 'xplane_bridge/msg/SimpitTemperature'
 _HEADER = f"""
 {'=' * 80}
 MSG: std_msgs/Header
@@ -84,6 +88,26 @@ float64 climb_rate
 {_HEADER}""",
     OTHER_TARGET: f"""std_msgs/Header header
 float64 distance
+{_HEADER}""",
+    ATTITUDE: f"""std_msgs/Header header
+uint32 fields
+uint32 ROLL = 1
+float64 roll          # rad, + is right wing down
+float64 pitch         # rad, + is nose up
+bool yaw_damper
+float64 throttle      # 0..1
+float64 airspeed      # m/s, indicated; held with the throttle
+{_HEADER}""",
+    RATE: f"""std_msgs/Header header
+uint32 fields
+float64 roll_rate
+float64 pitch_rate
+float64 yaw_rate
+float64 throttle
+{_HEADER}""",
+    TEMPERATURE: f"""std_msgs/Header header
+float64 part    # of the hottest part
+float64 skin    # of the part with the hottest skin
 {_HEADER}""",
 }
 BEGIN, STEP = 1_800_000_000 * 10**9, 100_000_000
@@ -174,6 +198,19 @@ def test_targets_of_a_controller_are_found_by_their_name_of_then(tmp_path):
     # A table has the name that was recorded.
     assert main([str(path), '--to', 'csv', '--output', str(tmp_path / 'out')]) == 0
     assert column(tmp_path / 'out' / 'target.csv', 'altitude') == ['700.0', '710.0']
+
+
+def test_types_that_are_called_otherwise_now_are_exported_as_they_were_recorded(tmp_path):
+    def say(add):
+        add('/attitude', ATTITUDE, BEGIN, 3, 0.2, 0.05, False, 0.0, 0.0)
+        add('/rates', RATE, BEGIN, 3, 0.1, -0.1, 0.0, 0.0)
+        add('/temperature', TEMPERATURE, BEGIN, 0.5, 0.25)
+
+    path, folder = write(tmp_path / 'flight.mcap', say), tmp_path / 'out'
+    assert main([str(path), '--to', 'csv', '--output', str(folder)]) == 0
+    assert column(folder / 'attitude.csv', 'pitch') == ['0.05']
+    assert column(folder / 'rates.csv', 'pitch_rate') == ['-0.1']
+    assert column(folder / 'temperature.csv', 'skin') == ['0.25']
 
 
 @pytest.mark.parametrize('say', [
