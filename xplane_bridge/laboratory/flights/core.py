@@ -150,6 +150,8 @@ class CoreFlight(Flight):
             going = stepper.look() and going
         self._whose = ''
         going = self._look(going)
+        if self._are_several:
+            self._tell_traffic()
         if self.order.flown_by.actions:
             while going and not all(one.engaged for one in vehicles.values()):
                 going = self._fly(1)
@@ -175,18 +177,17 @@ class CoreFlight(Flight):
         due = min(self._formation.due, self._watch.due, self._reports_due) - self.time
         return max(1, min(math.ceil(due / FRAME - _ROUNDED), frames))
 
-    def _look(self, going: bool) -> bool:
-        going = super()._look(going)
-        if self.time > self._reports_due - ROUNDED_TIME:
-            self._reports_due += PERIOD
-            heard = {name: one for name, one in self.vehicles.items()
-                     if not one.script.is_unheard}
-            self._reports |= {name: one.report() for name, one in heard.items()}
-            for name, vehicle in heard.items():
-                if vehicle.reports is not None:
-                    vehicle.reports = tuple(
-                        report for other, report in self._reports.items() if other != name)
-        return going
+    def _tell_traffic(self) -> None:
+        """Tell who sees traffic where the others are, if it is due."""
+        if self.time <= self._reports_due - ROUNDED_TIME:
+            return
+        self._reports_due += PERIOD
+        heard = {name: one for name, one in self.vehicles.items() if not one.script.is_unheard}
+        self._reports |= {name: one.report() for name, one in heard.items()}
+        for name, vehicle in heard.items():
+            if vehicle.reports is not None:
+                vehicle.reports = tuple(
+                    report for other, report in self._reports.items() if other != name)
 
     def _fly(self, frames: int) -> bool:
         """Fly frames, each by itself; return whether there is another to be flown."""
@@ -195,7 +196,10 @@ class CoreFlight(Flight):
             self._whose = name
             going = stepper.fly(frames) and going
         self._whose = ''
-        return self._look(going)
+        going = self._look(going)
+        if self._are_several:
+            self._tell_traffic()
+        return going
 
     def _end(self) -> None:
         if self.state is not FlightState.CLOSED and self.flown and not self._used:
