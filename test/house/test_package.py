@@ -51,6 +51,10 @@ def test_the_version_is_the_same_everywhere():
     setup = ConfigParser()
     setup.read(ROOT / 'setup.cfg')
     assert setup['metadata']['version'] == version
+    example = ElementTree.parse(ROOT / 'examples' / 'my_controller_cpp' / 'package.xml').getroot()
+    assert example.findtext('version') == version
+    pages = runpy.run_path(str(ROOT / 'docs' / 'conf.py'))
+    assert {pages.get(name, version) for name in ('version', 'release')} == {version}
     newest = re.search(
         r'^(\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d)\)\n-+$', (ROOT / 'CHANGELOG.rst').read_text(),
         re.MULTILINE)
