@@ -226,7 +226,8 @@ def test_what_tests_skip_without_is_installed_for_make_test():
         for name in re.findall(r"importorskip\(\s*'([\w.]+)'", path.read_text())}
     # And for make test-skrl and test-sb3.
     installed = {
-        line.partition('==')[0].lower() for name in ('extras', 'studies', 'docs', 'jazzy', 'skrl', 'sb3')
+        line.partition('==')[0].lower()
+        for name in ('extras', 'studies', 'docs', 'jazzy', 'skrl', 'sb3')
         for line in (ROOT / 'requirements' / f'{name}.txt').read_text().splitlines()}
     assert {'pyproj', 'rosbags', 'jsbsim'} <= wanted
     # From the standard library, from ROS, which may be absent, from this package; and packages
