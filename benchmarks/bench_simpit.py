@@ -35,7 +35,7 @@ from typing import Any
 
 from bench_xpc import hop_goal, SLOW
 import numpy as np
-from processes import cpu_seconds, executable, memory_mb, parameters
+from processes import cpu_seconds, end, executable, memory_mb, parameters
 from shortest import usual
 from tables import Goals, show
 
@@ -55,6 +55,8 @@ CPU_RATIO = 1.8
 PACKETS = usual(1000, 10)
 PADDED = 32
 ROUNDS = usual(10, 1)
+# For the first message (s).
+_PATIENCE = usual(15.0, 60.0)
 _NS = 1_000_000_000
 
 
@@ -252,6 +254,7 @@ def subscriber_of_both() -> Iterator[None]:
             yield
         finally:
             process.terminate()
+            end(process)
 
 
 @contextmanager
@@ -265,7 +268,7 @@ def bare_publisher(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         yield process
     finally:
         process.stdin.close()
-        process.wait()
+        end(process)
 
 
 def latency(goals: Goals, seconds: float = usual(2.0, 0.3)) -> None:
@@ -298,12 +301,13 @@ def latency(goals: Goals, seconds: float = usual(2.0, 0.3)) -> None:
                 assert bare.stdin
                 bare.stdin.write(b'%d\n' % number)
 
-            while not len(subscriber.arrivals[ALTITUDE]):
-                by_line(0)
-                time.sleep(0.1)
-            while not len(subscriber.arrivals[BARE]):
-                by_pipe(0)
-                time.sleep(0.1)
+            for topic, send in ((ALTITUDE, by_line), (BARE, by_pipe)):
+                begin = time.monotonic()
+                while not subscriber.arrivals[topic]:
+                    if time.monotonic() > begin + _PATIENCE:
+                        raise RuntimeError(f'nothing arrives on {topic}')
+                    send(0)
+                    time.sleep(0.1)
             for rate in usual((8.0, 100.0, 500.0), (100.0,)):
                 bare_us = through(BARE, by_pipe, rate)
                 bridge_us = through(ALTITUDE, by_line, rate)

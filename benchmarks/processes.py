@@ -56,7 +56,7 @@ class Peer:
         with suppress(BrokenPipeError):
             # It may have been interrupted together with us.
             self.process.stdin.close()
-        _end(self.process)
+        end(self.process)
         self.process.stdout.close()
 
     def ask(self, what: str, **arguments: Any) -> Any:
@@ -89,7 +89,7 @@ def executable(
         yield process
     finally:
         process.terminate()
-        _end(process)
+        end(process)
         if process.stdout is not None:
             process.stdout.close()
 
@@ -121,7 +121,8 @@ def memory_mb(pid: int) -> float:
     return int(Path(f'/proc/{pid}/statm').read_text().split()[1]) * _PAGE / 1e6
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def end(process: subprocess.Popen[Any]) -> None:
+    """Wait for a process that was told to end; kill it if it does not."""
     try:
         process.wait(_PATIENCE)
     except subprocess.TimeoutExpired:

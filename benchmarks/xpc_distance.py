@@ -24,7 +24,7 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-from processes import executable, parameters, Peer
+from processes import end, executable, parameters, Peer
 from shortest import usual
 from tables import Goals, show
 from xpc_frames import BlockingClient, PolledStates, port_of, same_frame, simulator
@@ -71,7 +71,7 @@ def relayed(port: int, network: Network) -> Iterator[int]:
         yield int(process.stdout.readline())
     finally:
         process.stdin.close()
-        process.wait()
+        end(process)
         process.stdout.close()
 
 
