@@ -301,8 +301,9 @@ def test_the_shipped_plans_can_be_read():
     pytest.importorskip('scipy', reason='one samples by scipy')
     folder = Path(__file__).resolve().parents[3] / 'xplane_bridge/data/campaigns'
     assert {path.stem: len(load(str(path))) for path in folder.glob('*.yaml')} == {
-        'circuit': 200, 'circuit_sensed': 200, 'landings': 600, 'leaderboard': 200, 'lockstep': 20,
-        'robustness': 192, 'sampled': 64, 'turbulence': 1000}
+        'circuit': 200, 'circuit_sensed': 200, 'encounters': 200, 'landings': 600,
+        'leaderboard': 200, 'lockstep': 20, 'robustness': 192, 'sampled': 64,
+        'turbulence': 1000}
 
 
 @pytest.mark.timeout(60)

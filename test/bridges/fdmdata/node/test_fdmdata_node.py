@@ -780,7 +780,7 @@ def test_huginn_that_is_not_there_yet_is_awaited(ros):
         level, message, _ = ros.diagnosed(
             'peer', lambda level, message, values: values['state'] == 'away')
         assert level == WARN
-        assert 'data_port' in message
+        assert 'its address and port' in message
         assert 'firewall' in message
         level, message, _ = ros.diagnosed('telemetry')
         assert (level, message) == (STALE, 'nothing arrives')

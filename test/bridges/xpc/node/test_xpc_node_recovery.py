@@ -326,7 +326,8 @@ def test_a_bad_parameter_file_ends_the_process_with_code_1(tmp_path, content, se
 
 
 def test_without_autostart_a_manager_starts_the_process(ros, x_plane):
-    peer = x_plane()
+    # No node of another test asks at this port still.
+    peer = x_plane(port=free_port())
     ros.subscribe(NavSatFix, '/fix')
     with node_process(peer.port, '-p', 'autostart:=false') as child:
         for number in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
@@ -350,7 +351,7 @@ def test_nothing_there_and_then_a_simulator(ros, x_plane):
     node = ros.start(XpcNode, port=port)
     level, message, values = ros.diagnosed('peer', peer_says('not responding'), node)
     assert level == DiagnosticStatus.WARN
-    assert 'host and port' in message
+    assert 'its address and port' in message
     assert values['state'] == 'away'
     level, message, _ = ros.diagnosed('telemetry', node=node)
     assert (level, message) == (DiagnosticStatus.STALE, 'nothing arrives')

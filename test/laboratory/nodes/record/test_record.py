@@ -49,6 +49,7 @@ from xplane_bridge.bridges.nodes.common.base import BaseParameters, BridgeNode  
 from xplane_bridge.laboratory.flights.recordings import rosbag2  # noqa: E402
 from xplane_bridge.laboratory.flights.recordings.completed import complete  # noqa: E402
 from xplane_bridge.laboratory.nodes.record import draining  # noqa: E402
+from xplane_bridge.laboratory.nodes.record import node as record_node  # noqa: E402
 from xplane_bridge.laboratory.nodes.record import recorder as record  # noqa: E402
 from xplane_bridge.laboratory.nodes.record.recorder import (  # noqa: E402
     definition,
@@ -137,6 +138,23 @@ def test_a_namespace_in_which_nothing_publishes_is_told(ros, tmp_path, monkeypat
     with Recorder(node, str(tmp_path / 'flight.mcap'), 'uav2'):
         ros.wait_for(lambda: executor.spin_once(0.1) or said, 'a warning')
     assert said[0].startswith('nothing publishes in /uav2 yet')
+
+
+def test_whoever_sees_it_subscribe_may_end_it(ros, tmp_path, monkeypatch):
+    """What hears a signal must be there before the first subscription."""
+    did = []
+    monkeypatch.setattr(record_node, 'call_on_signal', lambda *_, **__: did.append('signals'))
+    monkeypatch.setattr(record_node, 'spin_until', lambda *_: None)
+    monkeypatch.setattr(Recorder, 'discover', lambda _: did.append('subscribes'))
+    monkeypatch.setattr(Recorder, 'drain', lambda *_: None)
+    monkeypatch.setattr(record_node.rclpy, 'init', lambda **_: None)
+    monkeypatch.setattr(record_node.rclpy, 'try_shutdown', lambda: None)
+    monkeypatch.setattr(record_node, 'Node', lambda name: Node(name, context=ros.context))
+    monkeypatch.setattr(
+        record_node, 'SingleThreadedExecutor', lambda: SingleThreadedExecutor(context=ros.context))
+    monkeypatch.setattr(record_node.signal, 'signal', lambda *_: None)
+    record_node.main(['--output', str(tmp_path / 'flight.mcap')])
+    assert did == ['signals', 'subscribes']
 
 
 def test_it_subscribes_while_simulated_time_waits(ros, tmp_path):

@@ -70,11 +70,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         stop = Future(executor=executor)
-        with Recorder(
+        recorder = Recorder(
             node, arguments.output, arguments.namespace, arguments.topics, arguments.force,
-            arguments.sent_again,
-        ) as recorder:
-            call_on_signal(lambda: stop.set_result(None), finish=True, again=recorder.hurry)
+            arguments.sent_again)
+        # Whoever sees it subscribe may end it at once.
+        call_on_signal(lambda: stop.set_result(None), finish=True, again=recorder.hurry)
+        with recorder:
             print(f'recording to {arguments.output}', flush=True)
             spin_until(executor, stop, lambda: _PAUSE)
             recorder.drain(executor)

@@ -250,7 +250,7 @@ class Recorder:
 
     ``topics`` limits it to these names; relative ones are in the namespace. log_time is when the
     middleware received a message, publish_time when it was published. Use as a context manager:
-    leaving it completes the file; after a WriteError it ends behind the last whole chunk.
+    entering it subscribes, leaving it completes the file; after a WriteError it ends behind the last whole chunk.
     ``sent_again`` is within how many s the middleware sends again what was lost. Raises
     FileExistsError if there is one, unless ``force`` is set.
     """
@@ -310,9 +310,9 @@ class Recorder:
 
         self._heard = node.create_subscription(
             DiagnosticArray, '/diagnostics', cast(Any, on_diagnostics), _DEPTH)
-        self.discover()
 
     def __enter__(self) -> Recorder:
+        self.discover()
         return self
 
     def __exit__(self, kind: object, error: object, _: object) -> None:
