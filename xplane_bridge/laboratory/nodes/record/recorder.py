@@ -250,9 +250,9 @@ class Recorder:
 
     ``topics`` limits it to these names; relative ones are in the namespace. log_time is when the
     middleware received a message, publish_time when it was published. Use as a context manager:
-    entering it subscribes, leaving it completes the file; after a WriteError it ends behind the last whole chunk.
-    ``sent_again`` is within how many s the middleware sends again what was lost. Raises
-    FileExistsError if there is one, unless ``force`` is set.
+    entering it subscribes, leaving it completes the file; after a WriteError it ends behind the
+    last whole chunk. ``sent_again`` is within how many s the middleware sends again what was lost.
+    Raises FileExistsError if there is one, unless ``force`` is set.
     """
 
     def __init__(
