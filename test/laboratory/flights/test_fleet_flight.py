@@ -332,6 +332,23 @@ def test_who_is_not_heard_is_in_no_traffic_after_a_while():
         assert counts == {'lead': 1.0, 'wing': 1.0, 'other': 0.0}
 
 
+def test_through_ros_a_policy_that_would_see_who_is_not_heard_is_refused():
+    content = yaml.safe_load(ROUGH)
+    content['vehicles'][1]['events'] = [{'at': 1.0, 'data_link_down': True}]
+    several = parse('mine', content)
+    first, *others = several.vehicles
+    of_one = replace(several, vehicles=(
+        replace(first, controller={'policy': 'well_clear'}), *others))
+    for order in (Order(several, 'direct', flown_by=FlownBy(policy='well_clear'),
+                        link=Link(lockstep=True)),
+                  Order(of_one, 'direct', link=Link(lockstep=True))):
+        assert [one for one in refusals(order) if one.startswith('data_link_down: ')] == [
+            'data_link_down: through ROS the simulator tells policies of all the others: '
+            '--sim core']
+    assert not any('data_link_down' in one for one in refusals(
+        Order(several, 'direct', link=Link(lockstep=True))))
+
+
 def test_one_that_sees_gives_way_to_one_that_does_not():
     scenario = load(find('crossing'))
     own, intruder = scenario.vehicles

@@ -178,7 +178,8 @@ def _refuse_fleet_through_ros(order: Order) -> Iterator[str]:
                       ('parked', 'all parked or none')):
         if len({str(one.initial.get(key, '')) for one in vehicles}) > 1:
             yield f'initial.{key}: simulator_node has {what} for several aircraft'
-    if order.flown_by.policy and any(
+    by_policy = order.flown_by.policy or any(one.controller.get('policy') for one in vehicles)
+    if by_policy and any(
             event.action == DATA_LINK_DOWN for one in vehicles for event in one.events):
         yield (f'{DATA_LINK_DOWN}: through ROS the simulator tells policies of all the others: '
                f'--sim {CORE}')
