@@ -30,6 +30,7 @@ pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 from xplane_bridge.commands.linearize import main as linearize_main
 from xplane_bridge.commands.simulator import main
 from xplane_bridge.commands.tune import main as tune_main
+from xplane_bridge.simulation.aircraft import model_pool
 
 DEADLINE = 60.0
 INTERFACES = (
@@ -162,6 +163,8 @@ def test_a_port_in_use_is_said(capsys):
 
 
 def test_without_jsbsim_it_says_what_is_missing(capsys, monkeypatch):
+    # A model that is kept from another test needs no JSBSim any more.
+    model_pool._kept.clear()
     monkeypatch.setitem(sys.modules, 'jsbsim', None)
     assert main(['xpc', '--port', '0']) == 1
     assert capsys.readouterr().err == (

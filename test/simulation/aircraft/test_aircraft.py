@@ -28,7 +28,7 @@ import pytest
 pytest.importorskip('jsbsim', reason='needs JSBSim (pip install jsbsim)')
 
 from xplane_bridge.common.fields import LARGEST_SEED
-from xplane_bridge.simulation.aircraft import terrain
+from xplane_bridge.simulation.aircraft import model_pool, terrain
 from xplane_bridge.simulation.aircraft.aircraft import Aircraft
 from xplane_bridge.simulation.aircraft.geometry import ecef_to_geodetic, geodetic_to_ecef
 from xplane_bridge.simulation.aircraft.initial import Initial
@@ -119,6 +119,8 @@ def test_impossible_initial_states_are_refused_with_a_sentence() -> None:
 
 
 def test_missing_jsbsim_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A model that is kept from another test needs no JSBSim any more.
+    model_pool._kept.clear()
     monkeypatch.setitem(sys.modules, 'jsbsim', None)
     with pytest.raises(ImportError, match='pip install jsbsim'):
         Aircraft()
