@@ -20,10 +20,12 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs JSBSim')
 
+import full_disk
 import take_report
 from verified_memory import simulated, verification
 
 from xplane_bridge.bridges.links.captures.capture import read_datagrams
+from xplane_bridge.common.plain_files import WriteError
 from xplane_bridge.laboratory.verification.capture import OURS, THEIRS, Traffic
 from xplane_bridge.laboratory.verification.evidence.flight_record import FlightRecord
 from xplane_bridge.laboratory.verification.report import VerificationReport, write
@@ -98,6 +100,14 @@ def test_what_cannot_be_read_is_left_out(tmp_path):
         traffic.note(data, False, (OURS, 1), (THEIRS, 2), 0)
     unplaced = verification('xplane12', simulated('xplane12'))._peer.unplaced()
     assert traffic.write(tmp_path / 'none.pcap', unplaced) == (0, 4)
+
+
+@pytest.mark.parametrize('size', [1000, 100_000])
+def test_a_full_disk_leaves_no_half(size, tmp_path):
+    path = tmp_path / 'minute.pcap'
+    with full_disk.room(size), pytest.raises(WriteError, match=r'minute\.pcap cannot be written'):
+        captured('xpc', path)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(not TAKEN, reason='no capture of a real program was taken over yet')

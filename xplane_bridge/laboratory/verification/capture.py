@@ -16,11 +16,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from xplane_bridge.bridges.links.captures.writing import CaptureFile
 from xplane_bridge.bridges.sessions.base import Address
+from xplane_bridge.common.plain_files import WriteError
 from xplane_bridge.common.timing import SECOND_NS
 from xplane_bridge.laboratory.verification.evidence.places import Unplaced
 
@@ -60,7 +62,7 @@ class Traffic:
         """
         Write it; return how many datagrams are in the file, and how many were left out.
 
-        It takes the place of a file that is there. Raises WriteError.
+        It takes the place of a file that is there. Raises WriteError, and leaves no half then.
         """
         file = CaptureFile(path, (OURS, 0), replaces=True)
         kept = 0
@@ -73,6 +75,9 @@ class Traffic:
                 own, other = (OURS, one.own_port), (THEIRS, one.other_port)
                 source, to = (own, other) if one.is_ours else (other, own)
                 file.write(data, one.stamp_ns, source, to)
-        finally:
             file.close()
+        except BaseException:
+            with suppress(WriteError):
+                file.remove()
+            raise
         return kept, len(self._noted) - kept
