@@ -22,7 +22,7 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs JSBSim')
 
-from planted_faults import REPLAY, scaled
+from planted_faults import does_as_asked, undoes_as_told
 from verified_memory import MemoryNetwork, simulated, verification, verified
 
 from xplane_bridge.bridges.conversions.vehicle import VehicleState
@@ -221,24 +221,11 @@ def test_what_a_person_does_is_known_and_each_may_be_declined():
     peer = simulated('xplane12')
     made = Verification(
         verified('xplane12'), MemoryNetwork(peer), Settings(3.0, read_only=True, attended=True),
-        lambda text: said(text), lambda question: does(question), {})
+        lambda text: undoes_as_told(peer, text), lambda question: does(question), {})
 
     def does(question):
-        if question.startswith('pause'):
-            peer.world.paused = True
-        elif question.startswith('start a replay'):
-            scaled(REPLAY, 0.0, 1)(peer)
-        elif question.startswith('quit'):
-            peer.dies_at = 0.0
+        does_as_asked(peer, question)
         return not question.startswith('load')
-
-    def said(text):
-        if text == '  Please resume it.':
-            peer.world.paused = False
-        elif text == '  Please end the replay.':
-            scaled(REPLAY, 0.0)(peer)
-        elif text.startswith('  Please start it again'):
-            peer.dies_at = float('inf')
 
     made.run()
     made.close()

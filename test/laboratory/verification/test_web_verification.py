@@ -14,6 +14,7 @@
 
 """What a verification says of the simulated Web API; whatever ends it, nothing stays changed."""
 
+from functools import partial
 import os
 import random
 
@@ -21,7 +22,7 @@ import pytest
 
 pytest.importorskip('jsbsim', reason='the simulated aircraft needs JSBSim')
 
-from planted_faults import REPLAY, scaled
+from planted_faults import does_as_asked, undoes_as_told
 from verified_web import SimulatedWeb, web_verification
 
 from xplane_bridge.laboratory.verification.evidence.findings import Outcome
@@ -113,23 +114,11 @@ def test_what_a_person_does_is_known():
     web = SimulatedWeb()
 
     def does(question):
-        if question.startswith('pause'):
-            web.world.paused = True
-        elif question.startswith('start a replay'):
-            scaled(REPLAY, 0.0, 1)(web)
-        elif question.startswith('quit'):
-            web.dies_at = 0.0
+        does_as_asked(web, question)
         return True
 
-    def said(text):
-        if text == '  Please resume it.':
-            web.world.paused = False
-        elif text == '  Please end the replay.':
-            scaled(REPLAY, 0.0)(web)
-        elif text.startswith('  Please start it again'):
-            web.dies_at = float('inf')
-
-    made = run(web, seconds=3.0, read_only=True, attended=True, asks=does, tell=said)
+    made = run(web, seconds=3.0, read_only=True, attended=True, asks=does,
+               tell=partial(undoes_as_told, web))
     assert [(one.subject, one.outcome) for one in made.findings if one.step == 'Time'] == [
         (subject, Outcome.SEEN) for subject in ('paused by hand', 'replay', 'restart')
         for _ in range(2)]

@@ -454,3 +454,23 @@ PLANTED = (
         ('elevator turned', 'elevator', 'the other way', _turned(pitch=-1.0)),
         ('rudder ignored', 'rudder', 'does not move', _turned(yaw=0.0)))),
 )
+
+
+def does_as_asked(peer, question):
+    """Pause, replay or quit a simulator, as a person at it is asked to."""
+    if question.startswith('pause'):
+        peer.world.paused = True
+    elif question.startswith('start a replay'):
+        scaled(REPLAY, 0.0, 1)(peer)
+    elif question.startswith('quit'):
+        peer.dies_at = 0.0
+
+
+def undoes_as_told(peer, text):
+    """Do the opposite, as a person at a simulator is told to."""
+    if text == '  Please resume it.':
+        peer.world.paused = False
+    elif text == '  Please end the replay.':
+        scaled(REPLAY, 0.0)(peer)
+    elif text.startswith('  Please start it again'):
+        peer.dies_at = float('inf')
